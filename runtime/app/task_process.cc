@@ -60,6 +60,8 @@ int RunTaskProcess(int num_words, char** words, const JobCatalog& catalog) {
       fd >= 0) {
     // Without a group of its own it was not started by a daemon: the group is somebody else's.
     if (getpgrp() == getpid()) StartTaskGuardian();
+    // Its Start may have come before, and what that loads need not come back.
+    if (StarterIsGone(fd)) return task::kExitOrphaned;
     return task::RunTask(fd, catalog, environment);
   }
   if (num_words == 3 && std::string_view(words[0]) == "--module" &&

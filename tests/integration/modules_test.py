@@ -4,15 +4,19 @@ import json
 import os
 import re
 import signal
+import socket
 import struct
+import subprocess
 import time
 import unittest
 
 import build_module
-from weir_process import Cluster, WeirTest, processes_mentioning, read_parts, wait_for
+from weir_process import BINARY, Cluster, WeirTest, processes_mentioning, read_parts, wait_for
 
 ENTRY = r"""
 #include <cstdint>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cstdio>
 #include <cstdlib>
@@ -28,6 +32,19 @@ LEAVES_EARLY = ENTRY % ("struct Early { Early() { _exit(0); } } early;", "return
 HANGS_EARLY = ENTRY % ("struct Early { Early() { for (;;) pause(); } } early;", "return nullptr;")
 FORGES = ENTRY % ('struct Early { Early() { char junk[64] = {}; junk[3] = 127; if (write(3, junk, 64) < 0) _exit(1); } } early;',
                   "return nullptr;")
+AWAITS_ALL = ENTRY % ("struct Early { Early() { if (fork() == 0) _exit(0); while (wait(nullptr) > 0) {} } } early;", "return nullptr;")
+# What stands for the name of a file is made once the rest is done.
+TELLS_GROUP = ENTRY % ("""struct Early { Early() {
+  signal(SIGUSR1, SIG_IGN);
+  kill(0, SIGUSR1);
+  std::fclose(std::fopen("DONE", "w"));
+  for (;;) pause();
+} } early;""", "return nullptr;")
+LEAVES_GROUP = ENTRY % ("""struct Early { Early() {
+  setpgid(0, getpgid(getppid()));
+  std::fclose(std::fopen("DONE", "w"));
+  for (;;) pause();
+} } early;""", "return nullptr;")
 NO_ENTRY = "int answer = 42;\nint more = 43;\n"
 MISSES_SYMBOL = ENTRY % ("extern int nobody_has_this();\n", "return reinterpret_cast<Head*>(nobody_has_this());")
 
@@ -45,7 +62,7 @@ def as_counts(lines):
     return collections.Counter({int(length): int(count) for length, count in (line.split(b"\t") for line in lines)})
 
 
-class Modules(WeirTest):
+class ModuleTest(WeirTest):
     def setUp(self):
         super().setUp()
         self.input = self.write("words.txt", LENGTHS)
@@ -65,6 +82,8 @@ class Modules(WeirTest):
             self.assertIn(needle, result.err)
         self.assert_nothing_left(self.out)
 
+
+class Modules(ModuleTest):
     def test_an_embedded_run(self):
         module = self.module()
         result = self.run_job("--module", module, "word-lengths", self.input, "-o", self.out, "--workers", "2")
@@ -240,6 +259,51 @@ struct Early {
         self.assert_ok(cluster.submit("--module", self.module(), "word-lengths", self.input, "-o", self.path("second")))
         self.assertEqual(as_counts(read_parts(self.path("second"))), lengths_of(LENGTHS))
         cluster.stop()
+
+
+class Guardian(ModuleTest):
+    """The small process beside each that runs user code. A module's own process has one as tasks have."""
+
+    def test_code_that_awaits_all_its_children_does_not_await_it(self):
+        self.refused(self.small(AWAITS_ALL), "was built with 'nothing'")
+
+    def outlives_nobody(self, source):
+        """The module's process ends with a client that is killed, whatever its code has done."""
+        done = self.path("done")
+        module = self.small(source.replace("DONE", done))
+        self.addCleanup(lambda: [os.kill(pid, signal.SIGKILL) for pid, _ in processes_mentioning(self.dir)])
+        process = self.start("run", "--module", module, "word-lengths", self.input, "-o", self.out)
+        wait_for(lambda: os.path.exists(done), 10, "what the module does")
+        process.send_signal(signal.SIGKILL)
+        self.finish(process)
+        self.assert_nothing_left(self.out)
+
+    def test_no_signal_to_the_group_ends_it(self):
+        self.outlives_nobody(TELLS_GROUP)
+
+    def test_what_has_left_the_group_ends_too(self):
+        self.outlives_nobody(LEAVES_GROUP)
+
+    def test_a_task_whose_daemon_died_as_it_began_loads_nothing(self):
+        # The guardian takes whoever is its task's parent then for the daemon: here, one that lives on.
+        path = self.small(HANGS_EARLY).encode()
+        self.assertLess(len(path), 1 << 13)
+
+        def field(number, content):
+            """A field of bytes in the encoding of Protobuf; lengths in two bytes."""
+            length = bytes([len(content) & 0x7F | 0x80, len(content) >> 7])
+            return bytes([number << 3 | 2]) + length + content
+
+        start = field(1, field(8, path))  # TaskCommand.start, Start.module_path
+        daemon, line = socket.socketpair()
+        daemon.sendall(struct.pack("<I", len(start)) + start)
+        daemon.close()
+        task = subprocess.Popen([BINARY, "task", "--fd", str(line.fileno())], pass_fds=[line.fileno()],
+                                start_new_session=True)
+        line.close()
+        self.addCleanup(task.wait)
+        self.addCleanup(task.kill)
+        self.assertEqual(task.wait(timeout=10), 3)
 
 
 if __name__ == "__main__":
