@@ -26,10 +26,26 @@
 namespace weir::app {
 namespace {
 
+// A process that closes its line ends a moment later, unless only the line went.
+constexpr absl::Duration kEndAfterClose = absl::Seconds(2);
+// What waits for a disk does not die when it is killed, perhaps never: nobody waits for it longer.
+constexpr absl::Duration kKillPatience = absl::Seconds(2);
+
+// For poll, which waits for no more than a minute at once.
+int PollMs(absl::Duration at_most) {
+  return static_cast<int>(std::min<std::int64_t>(absl::ToInt64Milliseconds(at_most) + 1, 60'000));
+}
+
 class Conversation {
  public:
   Conversation(worker::TaskProcess process, const std::string& path)
       : process_(std::move(process)), path_(path) {}
+  ~Conversation() {
+    process_.SignalGroup(SIGKILL);
+    if (!AwaitEnd(kKillPatience)) process_.Abandon();
+  }
+  Conversation(const Conversation&) = delete;
+  Conversation& operator=(const Conversation&) = delete;
 
   absl::StatusOr<v1::ModuleAnswer> Ask(const v1::ModuleRequest& request, absl::Duration at_most) {
     if (absl::Status framed = AppendTaskFrame(request, unsent_); !framed.ok()) return framed;
@@ -46,7 +62,7 @@ class Conversation {
                      absl::StrCat("did not answer within ", absl::FormatDuration(at_most)));
       }
       // Not in the middle of a frame: whatever the process had to say is read by now.
-      if (!open_) return Crashed();
+      if (!open_) return Closed(left);
       Turn(left);
     }
   }
@@ -59,9 +75,7 @@ class Conversation {
                .events = static_cast<short>(POLLIN | to_send),
                .revents = 0},
         pollfd{.fd = output_open_ ? process_.output().get() : -1, .events = POLLIN, .revents = 0}};
-    const auto ms = absl::ToInt64Milliseconds(at_most) + 1;
-    if (::poll(polled.data(), polled.size(), static_cast<int>(std::min<std::int64_t>(ms, 60'000))) <
-        0) {
+    if (::poll(polled.data(), polled.size(), PollMs(at_most)) < 0) {
       return;  // a signal: the deadline is looked at again
     }
     if ((polled[0].revents & POLLOUT) != 0) SendSome();
@@ -100,7 +114,30 @@ class Conversation {
     return StatusFromJobError(code, answer.error());
   }
 
-  absl::Status Crashed() {
+  // Whether it has ended, which is waited for. What it writes is read: it may wait for room.
+  bool AwaitEnd(absl::Duration at_most) {
+    const MonoTime give_up = clock_.Now() + at_most;
+    while (!process_.ended()) {
+      const absl::Duration left = give_up - clock_.Now();
+      if (left <= absl::ZeroDuration()) return false;
+      std::array<pollfd, 2> polled = {
+          pollfd{.fd = process_.pidfd().get(), .events = POLLIN, .revents = 0},
+          pollfd{
+              .fd = output_open_ ? process_.output().get() : -1, .events = POLLIN, .revents = 0}};
+      if (::poll(polled.data(), polled.size(), PollMs(left)) > 0 && polled[1].revents != 0) {
+        ReadOutput();
+      }
+    }
+    return true;
+  }
+
+  // It cannot answer any more. `left`: until it should have.
+  absl::Status Closed(absl::Duration left) {
+    if (!AwaitEnd(std::min(left, kEndAfterClose))) {
+      return Ended(job_error::kModuleCrashed,
+                   "closed descriptor 3, by which the process that loaded it answers, but went on "
+                   "running");
+    }
     const worker::ProcessEnd end = process_.Reap();
     return Ended(job_error::kModuleCrashed,
                  absl::StrCat("ended the process that loaded it, by ", end.Describe()));

@@ -32,6 +32,7 @@ LEAVES_EARLY = ENTRY % ("struct Early { Early() { _exit(0); } } early;", "return
 HANGS_EARLY = ENTRY % ("struct Early { Early() { for (;;) pause(); } } early;", "return nullptr;")
 FORGES = ENTRY % ('struct Early { Early() { char junk[64] = {}; junk[3] = 127; if (write(3, junk, 64) < 0) _exit(1); } } early;',
                   "return nullptr;")
+CLOSES_LINE = ENTRY % ("struct Early { Early() { close(3); for (;;) pause(); } } early;", "return nullptr;")
 AWAITS_ALL = ENTRY % ("struct Early { Early() { if (fork() == 0) _exit(0); while (wait(nullptr) > 0) {} } } early;", "return nullptr;")
 # What stands for the name of a file is made once the rest is done.
 TELLS_GROUP = ENTRY % ("""struct Early { Early() {
@@ -202,6 +203,7 @@ class Modules(ModuleTest):
         self.refused(self.small(CRASHES_EARLY), "libsmall.so", "SIGABRT", "early crash")
         self.refused(self.small(LEAVES_EARLY), "exit code 0")
         self.refused(self.small(FORGES), "answered nonsense")
+        self.refused(self.small(CLOSES_LINE), "MODULE_CRASHED", "closed descriptor 3")
         begin = time.monotonic()
         self.refused(self.small(HANGS_EARLY), "did not answer within 10s")
         self.assertGreater(time.monotonic() - begin, 9)

@@ -216,7 +216,10 @@ TaskProcess::~TaskProcess() {
 }
 
 void TaskProcess::SignalGroup(int signal) const {
-  if (pid_ > 0) kill(-pid_, signal);
+  if (pid_ <= 0) return;
+  kill(-pid_, signal);
+  // User code may have led it into another group; until it is collected its number is its own.
+  if (getpgid(pid_) != pid_) kill(pid_, signal);
 }
 
 void TaskProcess::Abandon() {

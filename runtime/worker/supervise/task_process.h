@@ -55,7 +55,7 @@ class TaskProcess {
   const Fd& pidfd() const { return pidfd_; }
   pid_t pid() const { return pid_; }
 
-  /// Sends a signal to the process and all it started, unless they left the group.
+  /// Sends a signal to the process, and to all it started that have not left its group.
   void SignalGroup(int signal) const;
   /// Kills what is left of the group and collects the process. Requires: pidfd() is readable, or
   /// the call blocks until the process ends.

@@ -179,6 +179,11 @@ void Misbehave(const std::string& mode, const v1::TaskCommand::Run& run) {
   } else if (mode == "stubborn") {
     signal(SIGTERM, SIG_IGN);
     SleepForEver();
+  } else if (mode == "leave-group") {
+    signal(SIGTERM, SIG_IGN);
+    if (setpgid(0, getpgid(getppid())) != 0) _exit(95);
+    SendProgress(step, 1);
+    SleepForEver();
   } else if (mode == "flood") {
     const std::string line(99, 'x');
     for (int i = 0; i < 200'000; ++i) std::puts(line.c_str());

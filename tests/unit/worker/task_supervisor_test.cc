@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <functional>
@@ -364,6 +365,19 @@ TEST_F(TaskSupervisorTest, IgnoresSigterm) {
   const MonoTime before = loop_.Now();
   Stop(absl::Seconds(1));
   EXPECT_GE(loop_.Now() - before, absl::Milliseconds(300)) << "SIGTERM was enough: nothing tested";
+}
+
+TEST_F(TaskSupervisorTest, LeavesItsGroup) {
+  TaskOptions options = MisbehavingTask("leave-group");
+  options.kill_grace = absl::Milliseconds(300);
+  StartStep(options);
+  const auto has_left = [&] {
+    const auto progress = supervisor_->progress();
+    return progress && progress->input_bytes_done == 1;
+  };
+  ASSERT_TRUE(RunUntil(loop_, has_left, absl::Seconds(3)));
+  EXPECT_NE(getpgid(group_), group_);
+  Stop(absl::Seconds(2));
 }
 
 TEST_F(TaskSupervisorTest, FloodsItsOutput) {
