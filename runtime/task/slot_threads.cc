@@ -54,13 +54,22 @@ struct SlotThreads::State {
 
 SlotThreads::SlotThreads(int num_slots, const TaskEnvironment& environment)
     : state_(std::make_shared<State>(num_slots)) {
-  state_->num_alive = num_slots - 1;
-  for (int slot = 1; slot < num_slots; ++slot) {
-    environment.start_thread([state = state_, slot] { state->Loop(slot); });
+  try {
+    for (int slot = 1; slot < num_slots; ++slot) {
+      environment.start_thread([state = state_, slot] { state->Loop(slot); });
+      const std::lock_guard lock(state_->mutex);
+      ++state_->num_alive;
+    }
+  } catch (...) {
+    // No more threads are to be had: those that there are must not wait for work.
+    End();
+    throw;
   }
 }
 
-SlotThreads::~SlotThreads() {
+SlotThreads::~SlotThreads() { End(); }
+
+void SlotThreads::End() {
   std::unique_lock lock(state_->mutex);
   state_->stopping = true;
   state_->work_or_stop.notify_all();

@@ -19,7 +19,8 @@ namespace weir::task {
 /// Checked by: tests/unit/task/slot_threads_test.cc.
 class SlotThreads : public SlotPool {
  public:
-  /// Requires: num_slots >= 1.
+  /// Requires: num_slots >= 1. Throws what start_thread does, once those that it has started have
+  /// left their bodies.
   SlotThreads(int num_slots, const TaskEnvironment& environment);
   ~SlotThreads() override;
   SlotThreads(const SlotThreads&) = delete;
@@ -30,6 +31,7 @@ class SlotThreads : public SlotPool {
 
  private:
   struct State;
+  void End();
   // Shared with the threads, because the last of them may still hold the lock when the destructor
   // is told that it is done.
   std::shared_ptr<State> state_;

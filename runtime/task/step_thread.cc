@@ -8,9 +8,12 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
+#include <system_error>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/task/slot_threads.h"
 #include "runtime/task/step_activity.h"
@@ -27,7 +30,7 @@ struct StepThread::State {
         checks_operation(!start.no_check_operation()),
         now(environment.now) {}
 
-  void Loop(SlotPool& slots) {
+  void Loop() {
     while (true) {
       v1::TaskCommand::Run run;
       {
@@ -39,7 +42,7 @@ struct StepThread::State {
         activity = std::make_shared<StepActivity>(skip_bad, checks_operation);
         step = run.order().step();
       }
-      v1::StepResult result = RunStep(BuiltInSteps(), program, run, slots, room, *activity, now);
+      v1::StepResult result = RunStep(BuiltInSteps(), program, run, *slots, room, *activity, now);
       const std::lock_guard lock(mutex);
       activity = nullptr;
       results.push_back(std::move(result));
@@ -59,6 +62,7 @@ struct StepThread::State {
   const bool checks_operation;
   const std::function<MonoTime()> now;
   Fd result_fd;
+  std::unique_ptr<SlotThreads> slots;  // the thread's, once it runs
 
   std::mutex mutex;  // guards all below
   std::condition_variable work_or_stop;
@@ -77,15 +81,21 @@ absl::StatusOr<std::unique_ptr<StepThread>> StepThread::Start(JobProgram& progra
   auto state = std::make_shared<State>(program, start, environment);
   state->result_fd = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!state->result_fd.valid()) return ErrnoStatus(errno, "cannot make an eventfd");
-  environment.start_thread([state, environment, num_slots = std::max(1, start.slots())] {
-    {
-      SlotThreads slots(num_slots, environment);
-      state->Loop(slots);
-    }
-    const std::lock_guard lock(state->mutex);
-    state->gone = true;
-    state->loop_ended.notify_one();
-  });
+  const int num_slots = std::max(1, start.slots());
+  // Here and not in the thread, where nobody could be told that there are too few.
+  try {
+    state->slots = std::make_unique<SlotThreads>(num_slots, environment);
+    environment.start_thread([state] {
+      state->Loop();
+      state->slots.reset();
+      const std::lock_guard lock(state->mutex);
+      state->gone = true;
+      state->loop_ended.notify_one();
+    });
+  } catch (const std::system_error& error) {
+    return ErrnoStatus(error.code().value(),
+                       absl::StrCat("cannot start the threads of ", num_slots, " slots"));
+  }
   return std::unique_ptr<StepThread>(new StepThread(std::move(state)));
 }
 

@@ -22,7 +22,8 @@ namespace weir::task {
 /// Checked by: tests/unit/task/task_test.cc.
 class StepThread {
  public:
-  /// Requires: program outlives the object. Errors: kResourceExhausted (descriptors).
+  /// Starts the threads of the slots, too. Requires: program outlives the object.
+  /// Errors: kResourceExhausted (descriptors), kUnavailable (threads).
   static absl::StatusOr<std::unique_ptr<StepThread>> Start(JobProgram& program,
                                                            const v1::TaskCommand::Start& start,
                                                            const TaskEnvironment& environment);

@@ -11,7 +11,7 @@ namespace weir::task {
 
 struct TaskEnvironment {
   /// Starts a thread that runs `body` once. Every body that the task hands in ends by itself before
-  /// RunTask and RunTaskSpec return.
+  /// RunTask and RunTaskSpec return. Throws std::system_error where no thread is to be had.
   std::function<void(std::function<void()> body)> start_thread;
   std::function<MonoTime()> now;
 };

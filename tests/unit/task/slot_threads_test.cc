@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <stdexcept>
+#include <system_error>
 #include <vector>
 
 #include "tests/unit/task/task_threads.h"
@@ -27,6 +28,11 @@ TEST(SlotThreadsTest, OneSlotNeedsNoThread) {
   int calls = 0;
   slots.RunOnAll([&calls](int slot) { calls += slot + 1; });
   EXPECT_EQ(calls, 1);
+}
+
+TEST(SlotThreadsTest, WithoutAThreadForEachSlotTheOthersEnd) {
+  TestEnvironment environment(2);  // joins them
+  EXPECT_THROW(SlotThreads(4, environment.environment()), std::system_error);
 }
 
 TEST(SlotThreadsTest, ThrowsOnWhatABodyThrewOnceAllAreDone) {

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <optional>
 #include <sstream>
 #include <thread>
@@ -42,9 +43,9 @@ class TaskTest : public testing::Test {
   }
 
   // Runs the task in a thread of this process.
-  void Serve() {
-    thread_ = std::thread([this] {
-      TestEnvironment environment;
+  void Serve(std::size_t threads_max = 1000) {
+    thread_ = std::thread([this, threads_max] {
+      TestEnvironment environment(threads_max);
       exit_code_ = RunTask(task_.get(), LettersCatalog(), environment.environment());
       task_.Reset();
     });
@@ -181,6 +182,21 @@ TEST_F(TaskTest, AModuleThatIsGoneFromItsWorkerIsItsWorkersFault) {
   EXPECT_THAT(event->failed().message(), HasSubstr("lost.so"));
   EXPECT_EQ(Join(), 1);
 }
+
+// A job of two slots needs two threads beside the main one.
+class TaskOfFewThreadsTest : public TaskTest, public testing::WithParamInterface<int> {};
+
+TEST_P(TaskOfFewThreadsTest, ThatIsItsWorkersFault) {
+  Serve(static_cast<std::size_t>(GetParam()));
+  SendStart();
+  const std::optional<v1::TaskEvent> event = Receive();
+  ASSERT_TRUE(event.has_value());
+  EXPECT_EQ(event->failed().fault_of(), v1::FAULT_OF_WORKER) << DescribeJobError(event->failed());
+  EXPECT_THAT(event->failed().message(), HasSubstr("threads of 2 slots"));
+  EXPECT_EQ(Join(), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Task, TaskOfFewThreadsTest, testing::Values(0, 1));
 
 TEST_F(TaskTest, AModuleThatIsNoneIsTheJobs) {
   Serve();

@@ -2,8 +2,12 @@
 
 // Threads and clock of a test, as runtime/app would bring them.
 
+#include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -15,9 +19,13 @@ namespace weir::task {
 /// Joins in its destructor whatever was started.
 class TestEnvironment {
  public:
-  TestEnvironment() {
-    environment_.start_thread = [this](std::function<void()> body) {
+  /// `threads_max`: how many threads are to be had.
+  explicit TestEnvironment(std::size_t threads_max = 1000) {
+    environment_.start_thread = [this, threads_max](std::function<void()> body) {
       const std::lock_guard lock(mutex_);
+      if (threads_.size() == threads_max) {
+        throw std::system_error(EAGAIN, std::generic_category(), "no thread");
+      }
       threads_.emplace_back(std::move(body));
     };
     environment_.now = [] {
