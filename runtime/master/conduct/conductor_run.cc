@@ -102,6 +102,7 @@ void ConductorRun::Fail(RunFault fault) {
 }
 
 void ConductorRun::Hold() {
+  if (!editing_) not_let_go_.clear();
   editing_ = true;
   if (std::exchange(wakeup_set_, false)) loop_.CancelTimer(wakeup_);
 }

@@ -128,7 +128,9 @@ class ConductorRun {
   std::optional<StragglerDecision> FindStragglers();
   /// Breaks off what the edit has dropped though it moves between workers that are there: it would
   /// have ports and channels that others get now. Then calls `done`; with why not where one of
-  /// them may move on. Call while the run is held; GoOn or GoOnUnedited has to follow.
+  /// them may move on. Call while the run is held; GoOn or GoOnUnedited has to follow. Where edit
+  /// after edit has a receiver asked in vain for limits::kPeerPatience, it calls `failed` with that
+  /// worker in place of `done`.
   void EndDropped(const EditedJob& edited, absl::AnyInvocable<void(absl::Status)> done);
   /// Goes on with what was made of the state that BeginEdit returned last, and of this change;
   /// those that it adds stand behind the other workers by now.
@@ -185,6 +187,8 @@ class ConductorRun {
   /// What moves between workers that are there, and is not of the edited plan.
   std::vector<planner::TransferIndex> DroppedOnTheLine(const EditedJob& edited) const;
   void Cancel(planner::TransferIndex transfer, absl::AnyInvocable<void(const absl::Status&)> done);
+  /// Fails naming a receiver that was asked in vain for too long; false: there is none.
+  bool DoWithoutReceiver();
   void MoveBrokenOff();
   void MoveAnew(std::int32_t transfer_number);
   /// The transfer of this number, unless it is over or its receiver is gone.
@@ -265,6 +269,11 @@ class ConductorRun {
   // Numbers of transfers, since the run is held: broken off; perhaps, as nobody has answered.
   absl::btree_set<std::int32_t> broken_off_, perhaps_broken_off_;
   absl::btree_set<std::int32_t> cancelled_again_;  // of the latter, by runs that went on
+  struct NotLetGo {
+    MonoTime since;       // when it was first asked for
+    absl::Status answer;  // the last one
+  };
+  absl::btree_map<std::int32_t, NotLetGo> not_let_go_;  // of the latter, while the run is held
   std::optional<StragglerWatch> stragglers_;
   std::vector<GrantDelay> grant_delay_;  // by worker
   MonoTime began_;

@@ -96,6 +96,7 @@ namespace {
 /// Calls that are waited for together.
 struct Cancelling {
   std::size_t awaited = 0;
+  MonoTime since;  // when they were made
   absl::Status worst;
   absl::AnyInvocable<void(absl::Status)> done;
 };
@@ -107,18 +108,39 @@ void ConductorRun::EndDropped(const EditedJob& edited,
   std::vector<planner::TransferIndex> dropped = DroppedOnTheLine(edited);
   if (dropped.empty()) return done(absl::OkStatus());
   auto all = std::make_shared<Cancelling>(
-      Cancelling{.awaited = dropped.size(), .worst = {}, .done = std::move(done)});
+      Cancelling{dropped.size(), loop_.Now(), absl::OkStatus(), std::move(done)});
   for (const planner::TransferIndex transfer : dropped) {
     const std::int32_t number = now_->numbers.Of(transfer);
     Cancel(transfer, [this, number, all](const absl::Status& ended) {
       // One that has arrived moves no more either, and is reported once the run is no more held.
-      if (!absl::IsAlreadyExists(ended)) {
-        (ended.ok() ? broken_off_ : perhaps_broken_off_).insert(number);
+      const bool arrived = absl::IsAlreadyExists(ended);
+      if (!arrived) (ended.ok() ? broken_off_ : perhaps_broken_off_).insert(number);
+      if (arrived || ended.ok()) {
+        perhaps_broken_off_.erase(number);
+        not_let_go_.erase(number);
+      } else {
+        not_let_go_.try_emplace(number, NotLetGo{all->since, {}}).first->second.answer = ended;
         all->worst.Update(ended);
       }
-      if (--all->awaited == 0) all->done(all->worst);
+      if (--all->awaited > 0) return;
+      if (!all->worst.ok() && DoWithoutReceiver()) return;
+      all->done(all->worst);
     });
   }
+}
+
+// A loss has the plan edited until an edit can be taken, and each edit asks again: one receiver
+// that never answers would hold the job without end.
+bool ConductorRun::DoWithoutReceiver() {
+  for (const auto& [number, not_let_go] : not_let_go_) {
+    if (loop_.Now() - not_let_go.since < limits::kPeerPatience) continue;
+    const auto moving = PerhapsMoving(number);
+    if (!moving) continue;
+    OrderFailed(plan().transfers[At(*moving)].receiver, builder().TransferName(*moving),
+                planner::kNoIndex, absl::Status(not_let_go.answer));
+    return true;
+  }
+  return false;
 }
 
 std::vector<planner::TransferIndex> ConductorRun::DroppedOnTheLine(const EditedJob& edited) const {

@@ -210,6 +210,8 @@ class JobRun {
   void PlanEdited(std::int64_t edit, const planner::PlanChange& change,
                   absl::StatusOr<EditedJob> edited);
   void GoOnUnedited();
+  /// A refusal may come at once: then one edit would follow the other without a pause.
+  void EditAgainSoon(std::int64_t edit);
   /// An edit is journalled before anything is ordered by it: a later master goes on from it.
   void WriteEdit(const std::shared_ptr<const EditedJob>& edited, const planner::PlanChange& change);
   /// Puts what was edited into the status.

@@ -123,11 +123,17 @@ void JobRun::PlanEdited(std::int64_t edit, const planner::PlanChange& change,
                {{"job", status_.job_id()}, {"why", ended.message()}});
     // Without those who are slow nothing is dropped between workers that are there.
     if (lost || !change.lost.empty() || !change.joined.empty()) {
-      EditPlan();
+      EditAgainSoon(edit);
     } else {
       GoOnUnedited();
     }
   });
+}
+
+void JobRun::EditAgainSoon(std::int64_t edit) {
+  loop_.RunAt(loop_.Now() + limits::kPeerPause, callbacks_.Guard([this, edit] {
+    if (edit == edits_ && machine_.state() == v1::JOB_STATE_RUNNING) EditPlan();
+  }));
 }
 
 void JobRun::WriteEdit(const std::shared_ptr<const EditedJob>& edited,

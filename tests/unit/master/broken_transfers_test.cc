@@ -62,5 +62,49 @@ TEST_F(BrokenTransfersTest, OneLongSilenceEndsTheJobByName) {
   EXPECT_EQ(Status().error().code(), job_error::kWorkerUnreachable);
 }
 
+/// Four workers send each other about 3 MB each, for 30 s; one that is about to leave never answers
+/// when what it receives is to be broken off, and beats on. Parameter: whom the job loses then.
+class HeldByOneThatLeavesTest : public MasterTest, public testing::WithParamInterface<const char*> {
+ protected:
+  HeldByOneThatLeavesTest() {
+    for (int w = 0; w < 4; ++w) {
+      sim::WorkerModel model;
+      model.name = "worker-" + std::to_string(w);
+      model.channel_seconds_per_byte = 1 / 1e5;
+      world_->StartWorker(model);
+    }
+    RunFor(absl::Seconds(1));
+  }
+};
+
+// The loss has the plan edited again and again, and no edit can be taken. By then nothing waits at
+// the one that leaves, so that each edit drops what it receives.
+TEST_P(HeldByOneThatLeavesTest, ALossIsNotEditedForWithoutEnd) {
+  v1::JobSpec spec = Spec();
+  spec.set_plan_method("even");
+  spec.set_num_reducers(4);
+  const absl::StatusOr<std::string> id = Submit(spec);
+  ASSERT_TRUE(id.ok()) << id.status();
+  for (int i = 0; i < 100 && StatusOf(*id).progress().transfers_total() == 0; ++i) {
+    RunFor(absl::Milliseconds(100));
+  }
+  RunFor(absl::Seconds(5));
+  constexpr char kCancelTransfer[] = "weir.v1.WorkerService.CancelTransfer";
+  world_->network().call_faults().Set(kCancelTransfer, sim::CallFault::kAnswerLost, 1);
+  world_->FindWorker("worker-2")->Drain(absl::Hours(1));
+  RunFor(absl::Seconds(30));
+  ASSERT_EQ(StatusOf(*id).state(), v1::JOB_STATE_RUNNING);
+  world_->KillWorker(GetParam());
+  RunFor(absl::Minutes(20));
+  EXPECT_GT(world_->network().call_faults().struck(kCancelTransfer, sim::CallFault::kAnswerLost),
+            0);
+  const v1::JobStatus status = StatusOf(*id);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+}
+
+// One of them may be the one that sends: then nothing has to be broken off.
+INSTANTIATE_TEST_SUITE_P(Lost, HeldByOneThatLeavesTest,
+                         testing::Values("worker-0", "worker-1", "worker-3"));
+
 }  // namespace
 }  // namespace weir::master
