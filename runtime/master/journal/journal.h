@@ -29,15 +29,15 @@ class Journal {
   /// Where people find it. Never blocks, from any thread.
   virtual std::string Place() const { return "the journal"; }
   /// Makes all records durable, or none. Returns only when they would survive a power cut. Of a
-  /// JobPlanned behind which another one of its job comes the plan may be dropped: each edit makes
-  /// a whole one, and only the last is asked for.
+  /// JobPlanned behind which another one of its job comes plan and losses may be dropped: each edit
+  /// makes a whole plan and names all losses so far, and only the last is asked for.
   /// Errors: kResourceExhausted (disk full), kUnavailable (cannot be written), kDataLoss (damaged).
   virtual absl::Status Append(absl::Span<const v1::JournalRecord> records) = 0;
   /// Calls `visit` with every record but JobPlanGiven, JobPlanned and StepCommitted, oldest first;
   /// the logs of JobEnded are left out. Errors: kDataLoss naming the file and what to do.
   virtual absl::Status ReadHistory(absl::FunctionRef<void(const v1::JournalRecord&)> visit) = 0;
-  /// Returns every record of one job, oldest first; empty when it has none. Of plans only the last
-  /// is sure to be whole.
+  /// Returns every record of one job, oldest first; empty when it has none. Of plans, and the
+  /// losses that they name, only the last is sure to be whole.
   virtual absl::StatusOr<std::vector<v1::JournalRecord>> ReadJob(const std::string& job_id) = 0;
   /// Returns the last record that one job has of each of these kinds, in their order, and reads no
   /// other: a job may have many. Of kinds that it has none of there is none.

@@ -309,6 +309,8 @@ absl::Status SqliteJournal::DropPlanOf(const std::string& job_id) {
     seq = row.Integer(0);
   }
   record.mutable_job_planned()->clear_plan();
+  // Each plan names all losses before it.
+  record.mutable_job_planned()->clear_losses();
   return Replace(seq, record);
 }
 

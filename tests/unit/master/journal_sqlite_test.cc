@@ -123,6 +123,31 @@ TEST_F(JournalSqliteTest, ReadsTheLastOfEachKindAndNoOther) {
   EXPECT_EQ(journal->ReadLast("c", {v1::JournalRecord::kJobPlanned})->size(), 0u);
 }
 
+// Else a job that loses workers for days has as many records as losses, each of which names all.
+TEST_F(JournalSqliteTest, OnlyTheLastPlanOfAJobNamesItsLosses) {
+  constexpr int kEdits = 200;
+  {
+    auto journal = Open();
+    v1::JournalRecord record = Planned("a");
+    for (int edit = 0; edit <= kEdits; ++edit) {
+      record.mutable_job_planned()->set_plan_edit(edit);
+      ASSERT_TRUE(journal->Append({record}).ok());
+      record.mutable_job_planned()->add_losses()->set_why(std::string(1000, 'x'));
+    }
+  }
+  EXPECT_LT(std::filesystem::file_size(path_), 2u << 20);
+  auto journal = Open();
+  const auto last = journal->ReadLast("a", {v1::JournalRecord::kJobPlanned});
+  ASSERT_TRUE(last.ok()) << last.status();
+  ASSERT_EQ(last->size(), 1u);
+  EXPECT_EQ(last->front().job_planned().losses_size(), kEdits);
+  const auto of_a = journal->ReadJob("a");
+  ASSERT_TRUE(of_a.ok()) << of_a.status();
+  ASSERT_EQ(of_a->size(), kEdits + 1u);
+  EXPECT_EQ((*of_a)[kEdits - 1].job_planned().losses_size(), 0);
+  EXPECT_EQ((*of_a)[kEdits - 1].job_planned().plan_edit(), kEdits - 1);
+}
+
 TEST_F(JournalSqliteTest, OnlyTheLastPlanOfAJobStays) {
   constexpr int kEdits = 20;
   {
