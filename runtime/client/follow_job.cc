@@ -77,11 +77,12 @@ class Follower {
   // Each once another plan is made: whoever ends for want of workers names them.
   void ShowLosses(const v1::JobStatus& status) {
     if (!options_.show_progress) return;
-    for (; losses_shown_ < status.losses_size(); ++losses_shown_) {
-      const v1::WorkerLoss& loss = status.losses(losses_shown_);
+    for (int l = FirstLossAfter(last_loss_shown_, status); l < status.losses_size(); ++l) {
+      const v1::WorkerLoss& loss = status.losses(l);
       if (loss.plan_epoch() == 0) return;
       printer_.Clear();
       host_.err << DescribeLoss(loss) << '\n';
+      last_loss_shown_ = loss;
     }
   }
 
@@ -170,7 +171,7 @@ class Follower {
   std::optional<env::EventLoop::TimerId> retry_timer_;
   std::optional<env::EventLoop::TimerId> patience_timer_;
   bool plan_shown_ = false;
-  int losses_shown_ = 0;
+  std::optional<v1::WorkerLoss> last_loss_shown_;
   bool cancel_lost_ = false;
   bool done_ = false;
   FollowedJob followed_;

@@ -180,6 +180,8 @@ void ProgressPrinter::Clear() {
 }
 
 std::string DescribeLoss(const v1::WorkerLoss& loss) {
+  // Of a job that has lost many, one stands for the oldest.
+  if (loss.worker().empty()) return EscapeControls(loss.why());
   std::string text = absl::StrCat("worker ", loss.worker(), " ", loss.why());
   if (!loss.step().empty()) absl::StrAppend(&text, " (in ", loss.step(), ")");
   if (!loss.edit().empty()) {
@@ -194,6 +196,18 @@ std::string DescribeLoss(const v1::WorkerLoss& loss) {
     absl::StrAppend(&text, "; planned again (epoch ", loss.plan_epoch(), ")");
   }
   return EscapeControls(text);
+}
+
+int FirstLossAfter(const std::optional<v1::WorkerLoss>& shown, const v1::JobStatus& status) {
+  int first = shown ? status.losses_size() : 0;
+  for (; first > 0; --first) {
+    const v1::WorkerLoss& loss = status.losses(first - 1);
+    if (loss.worker() == shown->worker() && loss.unix_ms() == shown->unix_ms() &&
+        loss.step() == shown->step() && loss.plan_epoch() == shown->plan_epoch()) {
+      break;
+    }
+  }
+  return first;
 }
 
 std::string DescribeSkipped(const v1::SkippedRecord& record) {

@@ -3,6 +3,7 @@
 // A job's state as a line for people. Pure functions and one small printer.
 // Upstream: statuses of a watch. Downstream: stderr.
 
+#include <optional>
 #include <ostream>
 #include <string>
 
@@ -43,8 +44,12 @@ class ProgressPrinter {
 };
 
 /// A worker that the job lost: "worker W was lost: no heartbeat for 6s (in map 3); planned again
-/// (epoch 2)".
+/// (epoch 2)". An entry without a worker, which stands for older ones, as it is.
 std::string DescribeLoss(const v1::WorkerLoss& loss);
+
+/// Index of the first loss of the status behind the one that was shown last; 0 where none was, or
+/// where that one is told no more: a job that has lost many tells the last ones.
+int FirstLossAfter(const std::optional<v1::WorkerLoss>& shown, const v1::JobStatus& status);
 
 /// A record that was left out: "FILE at byte N: reason: 'content'".
 std::string DescribeSkipped(const v1::SkippedRecord& record);

@@ -12,6 +12,7 @@
 #include "runtime/master/job/job_run.h"
 #include "runtime/master/planning/cluster_profile.h"
 #include "runtime/master/planning/given_plan.h"
+#include "runtime/master/resume/told_losses.h"
 
 namespace weir::master {
 bool JobRun::UsesWorker(std::size_t index) const {
@@ -60,6 +61,7 @@ void JobRun::AddLoss(const std::string& worker, const std::string& why, const st
   loss.set_why(why);
   loss.set_step(step);
   loss.set_unix_ms(context_.seams.wall_clock.UnixMillis());
+  SumUpOldLosses(*status_.mutable_losses());
   LogWarning("A job lost a worker", {{"job", status_.job_id()},
                                      {"worker", worker},
                                      {"step", step},
@@ -192,7 +194,9 @@ std::string JobRun::LossesInWords() const {
                      loss.step().empty() ? "" : absl::StrCat(" (in ", loss.step(), ")")));
   }
   if (losses.size() > kNamedMax) {
-    words.insert(words.begin(), absl::StrCat(losses.size() - kNamedMax, " others before"));
+    const bool all_told = !IsSumOfLosses(losses[0]);
+    words.insert(words.begin(), all_told ? absl::StrCat(losses.size() - kNamedMax, " others before")
+                                         : "many others before");
   }
   return absl::StrJoin(words, "; ");
 }

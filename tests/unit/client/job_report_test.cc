@@ -167,6 +167,36 @@ TEST_F(JobReportTest, ALostWorkerIsToldOnceWhenTheJobIsPlannedAgain) {
   EXPECT_NE(out_.str().find("\"plan_epoch\": 2"), std::string::npos) << out_.str();
 }
 
+TEST_F(JobReportTest, EachLossIsToldOnceThoughTheOldestAreToldNoMore) {
+  const auto lose = [](int number, v1::JobStatus& status) {
+    v1::WorkerLoss& loss = *status.add_losses();
+    loss.set_worker("w" + std::to_string(number));
+    loss.set_why("was lost");
+    loss.set_plan_epoch(number + 1);
+    loss.set_unix_ms(number);
+  };
+  v1::JobStatus three = InState(v1::JOB_STATE_RUNNING);
+  for (int number = 1; number <= 3; ++number) lose(number, three);
+  v1::JobStatus later = InState(v1::JOB_STATE_RUNNING);
+  later.add_losses()->set_why("others were lost before these");
+  later.mutable_losses(0)->set_plan_epoch(3);
+  for (int number = 3; number <= 4; ++number) lose(number, later);
+  v1::JobStatus done = later;
+  done.set_state(v1::JOB_STATE_SUCCEEDED);
+  master_.statuses = {three, later, done};
+  EXPECT_EQ(Submit(SomeJobToWaitFor(), host_), kExitOk);
+  for (int number = 1; number <= 4; ++number) {
+    const std::string line = "worker w" + std::to_string(number) + " was lost";
+    const std::size_t told = err_.str().find(line);
+    ASSERT_NE(told, std::string::npos) << line << " is missing in: " << err_.str();
+    EXPECT_EQ(err_.str().find(line, told + 1), std::string::npos) << "once";
+  }
+  EXPECT_EQ(err_.str().find("others were lost"), std::string::npos) << "each of them was told";
+  EXPECT_EQ(Status({.master = {}, .job_id = "j-1", .json = false}, host_), kExitOk);
+  EXPECT_NE(out_.str().find("lost       others were lost before these\n"), std::string::npos)
+      << out_.str();
+}
+
 TEST_F(JobReportTest, JsonHasASchemaAndPlainNumbers) {
   v1::JobStatus status = InState(v1::JOB_STATE_SUCCEEDED);
   status.set_job_id("j-1");
