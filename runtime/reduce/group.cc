@@ -94,6 +94,11 @@ absl::Status CheckOptions(const GroupOptions& options) {
     return wrong("network.bytes_per_s", options.network.bytes_per_s, "between 0 and 1e15");
   if (!(options.network.latency_s >= 0 && options.network.latency_s <= 1000))
     return wrong("network.latency_s", options.network.latency_s, "between 0 and 1000");
+  // Start-up and rate are measured together, and take each other's place together.
+  if (options.network.latency_s > 0 && options.network.bytes_per_s == 0) {
+    return wrong("network.latency_s", options.network.latency_s,
+                 "0 where network.bytes_per_s is 0: give both, or none");
+  }
   if (options.network.channels < 0)
     return wrong("network.channels", options.network.channels, "0 or more");
   return absl::OkStatus();
@@ -113,9 +118,11 @@ v1::JoinGroupRequest RequestOf(const GroupOptions& options, const std::string& e
     v1::GroupNetwork& network = *request.mutable_network();
     network.set_seconds_per_byte(1 / options.network.bytes_per_s);
     network.set_latency_s(options.network.latency_s);
-    network.set_channels(options.network.channels);
     // As the master's default; a rate that was given is kept to.
     network.set_pacing_fraction(0.97);
+  }
+  if (options.network.channels > 0) {
+    request.mutable_network()->set_channels(options.network.channels);
   }
   return request;
 }

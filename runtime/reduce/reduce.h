@@ -110,14 +110,16 @@ class Operation {
   Traits traits_;
 };
 
-/// The network between members, where a program knows better than its master. Then what is measured
-/// at Join does not count, and the same numbers give the same schedules in every run.
+/// The network between members, where a program knows better than its master. Where bytes_per_s is
+/// given, what is measured at Join does not count, and the same numbers give the same schedules in
+/// every run.
 struct Network {
   /// Payload bytes a second from one member to another; 0 = as the master says.
   double bytes_per_s = 0;
-  /// Start-up of one message, seconds.
+  /// Start-up of one message, seconds. Goes with bytes_per_s: 0 where that is 0.
   double latency_s = 0;
-  /// Messages at once over all pairs; 0 = no such limit.
+  /// Messages at once over all pairs; 0 = no such limit, or where bytes_per_s is 0, as the master
+  /// says. Alone it leaves all else as measured and as the master says.
   int channels = 0;
 };
 

@@ -116,7 +116,12 @@ std::vector<Groups::Answer> Groups::Completed(const Waiting& waiting, const v1::
   response.set_token(absl::StrFormat("%016x%016x", entropy[2], entropy[3]));
   *response.mutable_network() = known;
   for (auto request = by_rank.rbegin(); request != by_rank.rend(); ++request) {
-    if (Given((*request)->network())) *response.mutable_network() = (*request)->network();
+    const v1::GroupNetwork& told = (*request)->network();
+    if (Given(told)) {
+      *response.mutable_network() = told;
+    } else if (told.channels() > 0) {
+      response.mutable_network()->set_channels(told.channels());
+    }
   }
   for (const v1::JoinGroupRequest* request : by_rank) {
     v1::JoinGroupResponse::Member& member = *response.add_members();

@@ -26,6 +26,8 @@ inline constexpr std::size_t kJoinCopiesMax = 4;
 ///
 /// A group is complete when as many members have joined as its first one said. Its name is then
 /// free for another group; a member that asks again within kGroupRemembered gets the same answer.
+/// Of the network counts what the lowest rank says: all of it where it names a rate, else its
+/// channels alone, where it names any.
 /// Thread-safety: none; on the control loop.
 /// Bounds: kGroupsMax groups that wait, kGroupMembersMax members each.
 /// Checked by: tests/unit/master/groups_test.cc.

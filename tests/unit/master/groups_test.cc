@@ -119,6 +119,24 @@ TEST_F(GroupsTest, TheLowestRankThatKnowsTheNetworkIsBelieved) {
   EXPECT_EQ(answers[0].response->network().seconds_per_byte(), 2e-8);
 }
 
+// They were ignored: the group planned as if everything could move at once.
+TEST_F(GroupsTest, ChannelsCountThoughNoRateComesWithThem) {
+  network_.set_seconds_per_byte(1e-8);
+  network_.set_latency_s(1e-4);
+  network_.set_channels(7);
+  auto first = Request("a", 2, 0);
+  first.mutable_network()->set_channels(2);
+  auto second = Request("b", 2, 1);
+  second.mutable_network()->set_channels(3);
+  Join(first);
+  const auto answers = Join(second);
+  ASSERT_EQ(answers.size(), 2);
+  const v1::GroupNetwork& network = answers[0].response->network();
+  EXPECT_EQ(network.channels(), 2);
+  EXPECT_EQ(network.seconds_per_byte(), 1e-8) << "as the master knows it";
+  EXPECT_EQ(network.latency_s(), 1e-4);
+}
+
 TEST_F(GroupsTest, AMemberThatAsksAgainIsTheSameMember) {
   Join(Request("a", 2));
   EXPECT_TRUE(Join(Request("a", 2), 1).empty());

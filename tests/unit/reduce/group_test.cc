@@ -427,5 +427,34 @@ TEST(GroupTest, OptionsAreCheckedBeforeAnythingIsAsked) {
   EXPECT_EQ(JoinThrough(rendezvous, options).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+/// Hears what a member asks for, and is no master.
+class Listening final : public Rendezvous {
+ public:
+  absl::StatusOr<v1::JoinGroupResponse> Join(const v1::JoinGroupRequest& request) override {
+    asked = request;
+    return absl::UnavailableError("nobody is here");
+  }
+  v1::JoinGroupRequest asked;
+};
+
+// What comes without a rate was ignored without a word.
+TEST(GroupTest, WhatIsKnownOfTheNetworkIsToldOrRefused) {
+  Listening master;
+  GroupOptions options;
+  options.group = "g";
+  options.network.channels = 2;
+  EXPECT_TRUE(absl::IsUnavailable(JoinThrough(master, options).status()));
+  EXPECT_EQ(master.asked.network().channels(), 2);
+  EXPECT_EQ(master.asked.network().seconds_per_byte(), 0);
+  options.network.latency_s = 1e-4;
+  const absl::Status refused = JoinThrough(master, options).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_NE(std::string(refused.message()).find("network.latency_s"), std::string::npos) << refused;
+  options.network.bytes_per_s = 1e9;
+  EXPECT_TRUE(absl::IsUnavailable(JoinThrough(master, options).status()));
+  EXPECT_EQ(master.asked.network().channels(), 2);
+  EXPECT_EQ(master.asked.network().latency_s(), 1e-4);
+}
+
 }  // namespace
 }  // namespace weir::reduce
