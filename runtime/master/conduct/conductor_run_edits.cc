@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "planner/plan/units.h"
 #include "runtime/base/limits.h"
 #include "runtime/master/conduct/conductor_run.h"
@@ -136,8 +137,11 @@ bool ConductorRun::DoWithoutReceiver() {
     if (loop_.Now() - not_let_go.since < limits::kPeerPatience) continue;
     const auto moving = PerhapsMoving(number);
     if (!moving) continue;
+    // Whatever it says, it is the one without whom the job can go on.
     OrderFailed(plan().transfers[At(*moving)].receiver, builder().TransferName(*moving),
-                planner::kNoIndex, absl::Status(not_let_go.answer));
+                planner::kNoIndex,
+                absl::DeadlineExceededError(
+                    absl::StrCat("it did not break it off: ", not_let_go.answer.message())));
     return true;
   }
   return false;

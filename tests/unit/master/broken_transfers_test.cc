@@ -2,6 +2,7 @@
 // time.
 
 #include <string>
+#include <tuple>
 
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
@@ -62,9 +63,12 @@ TEST_F(BrokenTransfersTest, OneLongSilenceEndsTheJobByName) {
   EXPECT_EQ(Status().error().code(), job_error::kWorkerUnreachable);
 }
 
-/// Four workers send each other about 3 MB each, for 30 s; one that is about to leave never answers
-/// when what it receives is to be broken off, and beats on. Parameter: whom the job loses then.
-class HeldByOneThatLeavesTest : public MasterTest, public testing::WithParamInterface<const char*> {
+/// Four workers send each other about 3 MB each, for 30 s; one that is about to leave never says
+/// that it broke off what it receives, and beats on. Parameters: whom the job loses then, and why
+/// the other one does not say so.
+class HeldByOneThatLeavesTest
+    : public MasterTest,
+      public testing::WithParamInterface<std::tuple<const char*, sim::CallFault>> {
  protected:
   HeldByOneThatLeavesTest() {
     for (int w = 0; w < 4; ++w) {
@@ -89,22 +93,24 @@ TEST_P(HeldByOneThatLeavesTest, ALossIsNotEditedForWithoutEnd) {
     RunFor(absl::Milliseconds(100));
   }
   RunFor(absl::Seconds(5));
+  const auto [lost, fault] = GetParam();
   constexpr char kCancelTransfer[] = "weir.v1.WorkerService.CancelTransfer";
-  world_->network().call_faults().Set(kCancelTransfer, sim::CallFault::kAnswerLost, 1);
+  world_->network().call_faults().Set(kCancelTransfer, fault, 1);
   world_->FindWorker("worker-2")->Drain(absl::Hours(1));
   RunFor(absl::Seconds(30));
   ASSERT_EQ(StatusOf(*id).state(), v1::JOB_STATE_RUNNING);
-  world_->KillWorker(GetParam());
+  world_->KillWorker(lost);
   RunFor(absl::Minutes(20));
-  EXPECT_GT(world_->network().call_faults().struck(kCancelTransfer, sim::CallFault::kAnswerLost),
-            0);
+  EXPECT_GT(world_->network().call_faults().struck(kCancelTransfer, fault), 0);
   const v1::JobStatus status = StatusOf(*id);
   EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
 }
 
 // One of them may be the one that sends: then nothing has to be broken off.
 INSTANTIATE_TEST_SUITE_P(Lost, HeldByOneThatLeavesTest,
-                         testing::Values("worker-0", "worker-1", "worker-3"));
+                         testing::Combine(testing::Values("worker-0", "worker-1", "worker-3"),
+                                          testing::Values(sim::CallFault::kAnswerLost,
+                                                          sim::CallFault::kUnknown)));
 
 }  // namespace
 }  // namespace weir::master
