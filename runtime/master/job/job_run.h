@@ -23,6 +23,7 @@
 #include "runtime/master/journal/journal_writer.h"
 #include "runtime/master/learning/shape_history.h"
 #include "runtime/master/newcomers/newcomers.h"
+#include "runtime/master/newcomers/return_pauses.h"
 #include "runtime/master/options/master_options.h"
 #include "runtime/master/options/master_seams.h"
 #include "runtime/master/output/staged_output.h"
@@ -173,6 +174,9 @@ class JobRun {
   void LookForStragglers();
   /// Workers of the plan that were lost and have registered again: prepares them, then edits.
   void TakeBackWorkers();
+  /// How long one that is back is left alone, as it was lost too often; zero where nobody else of
+  /// the plan is there.
+  absl::Duration PauseBefore(planner::WorkerIndex worker) const;
   /// Has all that join prepare, those that are back and those that are new.
   void PrepareJoining();
   /// One that joins cannot be prepared: the job does without as long as it keeps its registration.
@@ -300,6 +304,7 @@ class JobRun {
   bool newcomers_prepared_ = false;                         // since the last edit was asked for
   absl::btree_set<planner::WorkerIndex> restarted_;         // of joining_: the edit waits for them
   std::int64_t restarts_awaited_ = 0;                       // so often; the last may be over
+  ReturnPauses return_pauses_;                              // of workers of plans that ran
   std::vector<std::string> restarts_used_;                  // since the last edit, for people
   std::vector<std::string> waits_chosen_;                   // the same
   absl::btree_map<WorkerId, MonoTime> draining_since_;

@@ -214,6 +214,12 @@ void JobRun::TakeBackWorkers() {
     });
     const auto index = static_cast<planner::WorkerIndex>(it - workers_.begin());
     if (it == workers_.end() || it->epoch == worker.epoch || !plan_run_->gone(index)) continue;
+    if (const absl::Duration pause = PauseBefore(index); pause > absl::ZeroDuration()) {
+      loop_.RunAt(loop_.Now() + pause, callbacks_.Guard([this, plan_epoch = plan_epoch_] {
+        if (plan_epoch == plan_epoch_) WorkerJoined();
+      }));
+      continue;
+    }
     *it = worker;
     joining_.insert(index);
     if (IsRestarted(index)) restarted_.insert(index);

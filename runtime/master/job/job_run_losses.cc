@@ -37,7 +37,10 @@ void JobRun::WorkerLost(WorkerId worker, Epoch epoch, const std::string& why, Lo
   restarted_.erase(static_cast<planner::WorkerIndex>(index));
   joined_.erase(static_cast<planner::WorkerIndex>(index));
   if (joining_.erase(static_cast<planner::WorkerIndex>(index)) > 0) PrepareOthersSoon();
-  if (plan_run_) plan_run_->WorkerLost(static_cast<planner::WorkerIndex>(index));
+  if (plan_run_) {
+    plan_run_->WorkerLost(static_cast<planner::WorkerIndex>(index));
+    return_pauses_.Lost(name, loop_.Now());
+  }
   if (reservation_.WorkerLost(worker) || !machine_.can_end()) return;
   if (!StillNeeds(static_cast<std::size_t>(index))) {
     LogWarning("A worker was lost that the job needs no more",
@@ -105,6 +108,15 @@ void JobRun::WorkerJoined() {
   loop_.RunAt(loop_.Now() + pause, callbacks_.Guard([this, plan_epoch = plan_epoch_] {
     if (workers_awaited_ && plan_epoch == plan_epoch_) PlanForThoseAlive();
   }));
+}
+
+absl::Duration JobRun::PauseBefore(planner::WorkerIndex worker) const {
+  bool others = false;
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    const auto index = static_cast<planner::WorkerIndex>(w);
+    others = others || (index != worker && !plan_run_->gone(index));
+  }
+  return others ? return_pauses_.Left(NameOf(worker), loop_.Now()) : absl::ZeroDuration();
 }
 
 absl::Status JobRun::ChooseWorkers() {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 #include "runtime/master/job/job_machine.h"
+#include "runtime/master/newcomers/return_pauses.h"
 #include "tests/unit/master/master_fixture.h"
 
 namespace weir::master {
@@ -299,6 +300,23 @@ TEST_F(JoiningWorkersTest, OneThatDrainsGoes) {
   world_->FindWorker("worker-2")->Drain(absl::Minutes(10));
   ExpectSuccess(id);
   EXPECT_EQ(StatusOf(id).losses_size(), 0);
+}
+
+// As a daemon that ends each time it starts, and is started again: each return and each loss has
+// the plan edited, while which nothing new begins.
+TEST_F(JoiningWorkersTest, OneThatIsLostAgainAndAgainIsLeftAloneForAWhile) {
+  AddWorkers(3);
+  const std::string id = Running(LargeSpec(40, 3));
+  for (int loss = 1; loss <= kReturnsAtOnce + 1; ++loss) {
+    world_->KillWorker("worker-2");
+    RunFor(absl::Milliseconds(1200));
+    const std::int64_t before = PreparationsAsked();
+    Start("worker-2");
+    RunFor(absl::Milliseconds(1500));
+    ASSERT_EQ(StatusOf(id).state(), v1::JOB_STATE_RUNNING);
+    EXPECT_EQ(PreparationsAsked() > before, loss <= kReturnsAtOnce) << "loss " << loss;
+  }
+  ExpectSuccess(id);
 }
 
 class BesideEachOtherTest : public JoiningWorkersTest {
