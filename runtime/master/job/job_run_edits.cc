@@ -121,7 +121,8 @@ void JobRun::PlanEdited(std::int64_t edit, const planner::PlanChange& change,
     if (ended.ok()) return WriteEdit(taken, change);
     LogWarning("An edit is not taken: a worker does not let go of what it fetches",
                {{"job", status_.job_id()}, {"why", ended.message()}});
-    // Without those who are slow nothing is dropped between workers that are there.
+    // Without those who are slow, only what leaves one that drains, or is of a run that is made
+    // again, is dropped between workers that are there; how often, EndDropped bounds.
     if (lost || !change.lost.empty() || !change.joined.empty()) {
       EditAgainSoon(edit);
     } else {
