@@ -8,9 +8,13 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 from ground import ROOT, netlab, process_tree
+
+sys.path.insert(0, os.path.join(ROOT, "tests/integration"))
+from weir_process import free_port  # noqa: E402
 
 BUILD = os.environ.get("WEIR_BUILD_DIR", os.path.join(ROOT, "build/release"))
 BINARY = os.environ.get("WEIR_BINARY", os.path.join(BUILD, "runtime/app/weir"))
@@ -18,6 +22,8 @@ BINARY = os.environ.get("WEIR_BINARY", os.path.join(BUILD, "runtime/app/weir"))
 NICE = -5
 REGISTERED_WITHIN_S = 60
 STOPPED_WITHIN_S = 30
+# A namespace has all of its ports to itself.
+NAMESPACE_PORT = 7117
 # Others write to the disk while workers look at it.
 ROOM_TOLD = 0.9
 
@@ -123,20 +129,13 @@ class ChaosCluster:
         self.workers = [None] * workers
         self.ended = []
         self.outputs = 0
-        self.address = f"{ground.address('ctl')}:{self._free_port()}"
+        port = NAMESPACE_PORT if ground.name == "namespaces" else free_port()
+        self.address = f"{ground.address('ctl')}:{port}"
         network = ground.network_file()
         if network is not None:
             with open(self.path("network.json"), "w", encoding="utf-8") as file:
                 json.dump(network, file)
             self.master_args += ["--network", self.path("network.json")]
-
-    def _free_port(self):
-        import socket  # pylint: disable=import-outside-toplevel
-        if self.ground.name == "namespaces":
-            return 7117
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            return probe.getsockname()[1]
 
     def path(self, *names):
         return os.path.join(self.directory, *names)

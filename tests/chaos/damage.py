@@ -4,12 +4,11 @@ import importlib.machinery
 import importlib.util
 import os
 import shutil
-import socket
 import subprocess
 import time
 
 from bench import Bar, Report, at_most, codes_of, none_of, shown, some_of, unmeasured
-from chaos_cluster import ChaosCluster
+from chaos_cluster import ChaosCluster, free_port
 from flip_proxy import Flips, Proxy
 from ground import Loopback
 
@@ -41,24 +40,11 @@ class ProxiedCluster(ChaosCluster):
         self.flips = flips
         self.proxies = [[] for _ in range(workers)]
 
-    @staticmethod
-    def free_port(address):
-        """A port that is free both here and at the proxy's address."""
-        while True:
-            with socket.socket() as inner, socket.socket() as outer:
-                inner.bind(("127.0.0.1", 0))
-                port = inner.getsockname()[1]
-                try:
-                    outer.bind((address, port))
-                except OSError:
-                    continue
-                return port
-
     def listeners(self, host):
         for proxy in self.proxies[host]:
             proxy.close()
         known_at = f"127.0.1.{host + 1}"
-        control, data = self.free_port(known_at), self.free_port(known_at)
+        control, data = free_port(known_at), free_port(known_at)
         self.proxies[host] = [Proxy(known_at, "127.0.0.1", control), Proxy(known_at, "127.0.0.1", data, self.flips)]
         return ["--listen", f"127.0.0.1:{control}", "--data-listen", f"127.0.0.1:{data}", "--advertise", known_at]
 

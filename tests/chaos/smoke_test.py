@@ -1,13 +1,16 @@
 """A few seconds of chaos on loopback: that the tools strike and the oracle sees. No figure is asserted, nor how jobs end."""
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+import chaos_cluster  # noqa: E402
 import flip_proxy  # noqa: E402
 import work  # noqa: E402
 from bench import Report, at_most, missed, none_of, some_of, unmeasured  # noqa: E402
@@ -55,6 +58,19 @@ class Smoke(unittest.TestCase):
                 file.write(text)
             self.assertEqual(job.check(output) is None, right, text)
         self.assertIsNotNone(job.check(os.path.join(self.dir, "nothing")))
+
+    def test_ports_are_none_that_the_system_gives_to_others(self):
+        with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+            given_from = int(file.read().split()[0])
+        if given_from <= 20_000:
+            self.skipTest(f"this system gives ports from {given_from} on")
+        ground = types.SimpleNamespace(name="loopback", address=lambda _: "127.0.0.1", network_file=lambda: None)
+        ports = [int(chaos_cluster.ChaosCluster(ground, self.dir, workers=0).address.split(":")[1]) for _ in range(20)]
+        ports += [chaos_cluster.free_port("127.0.1.1") for _ in range(20)]
+        self.assertLess(max(ports), given_from)
+        self.assertGreater(min(ports), 1023)
+        with socket.socket() as taken:
+            taken.bind(("127.0.1.1", chaos_cluster.free_port("127.0.1.1")))
 
     def test_flips_turn_one_bit_at_each_position(self):
         import random

@@ -3,6 +3,7 @@
 Upstream: the tests beside this file. WEIR_BINARY (set by ctest) or the release build.
 """
 import collections
+import contextlib
 import json
 import os
 import random
@@ -21,18 +22,22 @@ BINARY = os.environ.get("WEIR_BINARY", os.path.join(ROOT, "build/release/runtime
 Result = collections.namedtuple("Result", "code out err seconds")
 
 
-def free_port():
-    """A port that nobody has, below those that the system gives to whoever asks for any: another test, or a connection, would
-    take one of these before it is used."""
+def free_port(*also_at):
+    """A port that nobody has here, nor at the addresses `also_at`, below those that the system gives to whoever asks for any:
+    another test, or a connection, would take one of these before it is used."""
     with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
         given_from = int(file.read().split()[0])
     while True:
-        with socket.socket() as s:
+        with contextlib.ExitStack() as held:
+            port = random.randrange(10_000, given_from) if given_from > 20_000 else 0
             try:
-                s.bind(("127.0.0.1", random.randrange(10_000, given_from) if given_from > 20_000 else 0))
+                for address in ("127.0.0.1", *also_at):
+                    probe = held.enter_context(socket.socket())
+                    probe.bind((address, port))
+                    port = probe.getsockname()[1]
             except OSError:
                 continue  # somebody has it
-            return s.getsockname()[1]
+            return port
 
 
 def write_words(path, megabytes, distinct=5000, seed=7):
