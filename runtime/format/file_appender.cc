@@ -122,9 +122,10 @@ absl::Status FileAppender::Write(std::string_view first, std::string_view second
                                         iovec{const_cast<char*>(second.data()), second.size()}};
     const ssize_t written = ::writev(fd_.get(), parts.data(), static_cast<int>(parts.size()));
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
+    if (written <= 0) {  // nothing of something would be nothing again
       return ErrnoStatus(
-          errno, absl::StrCat("cannot write ", first.size() + second.size(), " bytes to ", path_));
+          written < 0 ? errno : EIO,
+          absl::StrCat("cannot write ", first.size() + second.size(), " bytes to ", path_));
     }
     const std::size_t of_first = std::min(static_cast<std::size_t>(written), first.size());
     first.remove_prefix(of_first);

@@ -23,6 +23,7 @@
 #include "asio/strand.hpp"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
+#include "runtime/base/whole_write.h"
 #include "runtime/transfer/data_plane.h"
 #include "runtime/transfer/data_socket.h"
 #include "runtime/transfer/frame.h"
@@ -106,14 +107,11 @@ absl::Status ErrorOfFetch(const FetchOrder& order, const absl::Status& why) {
 
 absl::Status WriteAt(const Fd& file, const std::string& path, std::string_view bytes,
                      std::int64_t offset) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::pwrite(file.get(), bytes.data(), bytes.size(), offset);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return ErrnoStatus(errno, absl::StrCat("cannot write ", path));
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-    offset += written;
-  }
-  return absl::OkStatus();
+  const int refusal = WriteWhole(bytes, [&file, offset](std::string_view left, std::int64_t done) {
+    return ::pwrite(file.get(), left.data(), left.size(), offset + done);
+  });
+  return refusal == 0 ? absl::OkStatus()
+                      : ErrnoStatus(refusal, absl::StrCat("cannot write ", path));
 }
 
 v1::DataRequest MakeRequest(const FetchOrder& order, std::int64_t credit_bytes) {

@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
+#include "runtime/base/whole_write.h"
 #include "runtime/env/real/directory_names.h"
 #include "runtime/env/real/machine_id.h"
 #include "runtime/env/real/remove_tree.h"
@@ -83,15 +84,10 @@ absl::Status CheckLeadsNotBack(const std::string& path) {
 }
 
 absl::Status WriteAll(int fd, std::string_view content, const std::string& what) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(fd, content.data(), content.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return ErrnoStatus(errno, what);
-    }
-    content.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return absl::OkStatus();
+  const int refusal = WriteWhole(content, [fd](std::string_view left, std::int64_t) {
+    return ::write(fd, left.data(), left.size());
+  });
+  return refusal == 0 ? absl::OkStatus() : ErrnoStatus(refusal, what);
 }
 
 // Stdout or stderr where it is this file, else -1. A file that the shell opened for them is not
@@ -317,13 +313,10 @@ absl::Status PosixStorage::WriteAt(const std::string& path, std::int64_t offset,
                                    std::string_view bytes) {
   Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   if (!fd.valid()) return Failed("cannot write", path);
-  while (!bytes.empty()) {
-    const ssize_t put = ::pwrite(fd.get(), bytes.data(), bytes.size(), offset);
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return Failed("cannot write", path);
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-    offset += put;
-  }
+  errno = WriteWhole(bytes, [&fd, offset](std::string_view left, std::int64_t done) {
+    return ::pwrite(fd.get(), left.data(), left.size(), offset + done);
+  });
+  if (errno != 0) return Failed("cannot write", path);
   // Network file systems report a full disk only here, and to a sync that comes later no more.
   return ::close(fd.Release()) == 0 ? absl::OkStatus() : Failed("cannot write", path);
 }

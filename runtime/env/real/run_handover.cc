@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
+#include "runtime/base/whole_write.h"
 
 namespace weir::env {
 namespace {
@@ -26,11 +28,10 @@ absl::Status ReadAndWrite(int from, int to, const std::string& what) {
     if (got == 0) return absl::OkStatus();
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return ErrnoStatus(errno, what);
-    for (ssize_t done = 0; done < got;) {
-      const ssize_t n = write(to, piece.data() + done, static_cast<std::size_t>(got - done));
-      if (n < 0 && errno != EINTR) return ErrnoStatus(errno, what);
-      if (n > 0) done += n;
-    }
+    const int refusal = WriteWhole(
+        {piece.data(), static_cast<std::size_t>(got)},
+        [to](std::string_view left, std::int64_t) { return write(to, left.data(), left.size()); });
+    if (refusal != 0) return ErrnoStatus(refusal, what);
   }
 }
 

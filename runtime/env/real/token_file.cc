@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <random>
@@ -15,6 +16,7 @@
 #include "absl/strings/str_format.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
+#include "runtime/base/whole_write.h"
 #include "runtime/env/real/rename_without_loss.h"
 #include "runtime/env/real/state_directory.h"
 
@@ -102,13 +104,13 @@ absl::Status MakeTokenFile(const std::string& path) {
     return ErrnoStatus(reason, absl::StrCat("make the token file ", path));
   }
   const std::string text = RandomToken() + "\n";
-  absl::Status made;
-  if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-      ::fsync(file.get()) != 0) {
-    made = ErrnoStatus(errno, absl::StrCat("write the token file ", fresh));
-  } else {
-    made = RenameWithoutLoss(fresh, path);
-  }
+  int refusal = WriteWhole(text, [&file](std::string_view left, std::int64_t) {
+    return ::write(file.get(), left.data(), left.size());
+  });
+  if (refusal == 0 && ::fsync(file.get()) != 0) refusal = errno;
+  const absl::Status made =
+      refusal == 0 ? RenameWithoutLoss(fresh, path)
+                   : ErrnoStatus(refusal, absl::StrCat("write the token file ", fresh));
   if (!made.ok()) ::unlink(fresh.c_str());
   return absl::IsAlreadyExists(made) ? absl::OkStatus() : made;
 }

@@ -23,6 +23,7 @@
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/base/whole_write.h"
 
 namespace weir::task {
 namespace {
@@ -186,16 +187,13 @@ class Unpacking {
 
   absl::Status Put(const Fd& file, const std::string& target, const void* bytes, std::size_t size,
                    std::int64_t offset) {
-    const char* next = static_cast<const char*>(bytes);
-    while (size > 0) {
-      const ssize_t wrote = ::pwrite(file.get(), next, size, offset);
-      if (wrote < 0 && errno == EINTR) continue;
-      if (wrote < 0) return ErrnoStatus(errno, absl::StrCat("cannot write ", target));
-      next += wrote;
-      offset += wrote;
-      size -= static_cast<std::size_t>(wrote);
-    }
-    return absl::OkStatus();
+    const int refusal =
+        WriteWhole({static_cast<const char*>(bytes), size},
+                   [&file, offset](std::string_view left, std::int64_t done) {
+                     return ::pwrite(file.get(), left.data(), left.size(), offset + done);
+                   });
+    return refusal == 0 ? absl::OkStatus()
+                        : ErrnoStatus(refusal, absl::StrCat("cannot write ", target));
   }
 
   // Holes count for the size of their file only.

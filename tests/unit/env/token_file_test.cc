@@ -1,8 +1,11 @@
 #include "runtime/env/real/token_file.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +13,7 @@
 
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
+#include "runtime/base/errno_status.h"
 
 namespace weir::env {
 namespace {
@@ -58,6 +62,20 @@ TEST_F(TokenFileTest, WhyItsDirectoryCannotBeMadeIsSaid) {
   ASSERT_FALSE(made.ok());
   EXPECT_TRUE(absl::IsPermissionDenied(made)) << made;
   EXPECT_FALSE(absl::StrContains(made.message(), "No such file")) << made;
+}
+
+TEST_F(TokenFileTest, WhyOnlyAPartOfItWasWrittenIsSaid) {
+  std::filesystem::create_directories(directory_ + "/state/weir");
+  // The limit on file size stands for a disk that is full behind some bytes.
+  rlimit before;
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit tight = {10, before.rlim_max};
+  ::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
+  const absl::Status made = MakeTokenFile(path_);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(ErrnoOf(made), EFBIG) << made;
+  EXPECT_TRUE(std::filesystem::is_empty(directory_ + "/state/weir"));
 }
 
 TEST_F(TokenFileTest, OneThatOthersCanUseIsRefused) {
