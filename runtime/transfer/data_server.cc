@@ -233,7 +233,8 @@ absl::Status Server::AcceptToken(Session& session) {
   if (num_token_shown_ >= options_.connections_max) {
     Count([](DataServerCounters& c) { ++c.connections_refused; });
     return absl::ResourceExhaustedError(
-        absl::StrCat("too many connections: connections_max ", options_.connections_max));
+        absl::StrCat("the sender has as many data connections as it may, connections_max ",
+                     options_.connections_max));
   }
   strangers_.Remove(session.id);
   session.token_shown = true;
@@ -297,7 +298,12 @@ asio::awaitable<absl::Status> Server::Answer(Session& session, v1::DataRequest r
   absl::StatusOr<RunSource> source = OpenRun(*catalog_, std::move(request));
   absl::Status admitted = source.status();
   if (admitted.ok()) {
-    if (absl::Status stays = AcceptToken(session); !stays.ok()) co_return stays;
+    if (absl::Status stays = AcceptToken(session); !stays.ok()) {
+      // Told, for the peer would take a connection that ends for a fault of the network.
+      const std::string refusal = EncodeStatus(stays);
+      [[maybe_unused]] const absl::Status told = co_await socket.Write(refusal);
+      co_return stays;
+    }
     admitted = co_await TakeTurn(source->request, socket);
   }
   if (!admitted.ok()) {

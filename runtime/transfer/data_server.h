@@ -22,6 +22,7 @@ struct DataServerOptions {
   /// Congestion control of every send, for example "reno" or "bbr"; empty = by the kind of send
   /// (congestion_control.h).
   std::string congestion_control;
+  /// One more is told so (kResourceExhausted) and closed.
   int connections_max = limits::kDataConnectionsMax;
   /// Connections that have shown no token of a job yet; they do not count as the ones above. One
   /// more displaces one of them (stranger_connections.h).

@@ -123,7 +123,7 @@ class Fetcher {
   ///   kUnavailable: not reachable, or the connection broke. kDeadlineExceeded: no byte for the
   ///   silence time. kDataLoss: a frame did not match its checksum, or SenderCannotRead. kNotFound,
   ///   kPermissionDenied, kAborted, kOutOfRange: refused by the sender. kResourceExhausted: disk
-  ///   full here, or no descriptors at one end.
+  ///   full here, no descriptors at one end, or too many connections of the sender.
   ///   kCancelled: Cancel, CancelJob, Close, or a fetch of a later edit of the plan. After an error
   ///   the destination holds a prefix, of BytesBefore bytes.
   virtual void Fetch(FetchOrder order, NearlyDone nearly_done, Done done) = 0;

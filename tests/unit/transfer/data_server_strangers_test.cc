@@ -141,9 +141,14 @@ TEST_F(DataServerStrangersTest, TurnsPeersAwayWhenThereAreTooMany) {
   }
   RawPeer refused(server_->endpoint());
   ASSERT_TRUE(refused.Send(EncodeRequest(Request("1.1", 10))));
-  EXPECT_TRUE(refused.Receive(1, 5'000).empty());
+  EXPECT_FALSE(refused.Receive(std::string::npos, 5'000).empty()) << "the reason";
   EXPECT_TRUE(refused.ended());
   EXPECT_EQ(server_->counters().connections_refused, 1);
+  StartFetcher();
+  const absl::Status fetched = FetchNow(Order("1.1", 10));
+  EXPECT_TRUE(absl::IsResourceExhausted(fetched)) << fetched;
+  EXPECT_NE(fetched.message().find("connections_max 3"), std::string::npos) << fetched;
+  EXPECT_EQ(fetcher_->counters().connections, 1) << "another one would fare no better";
   peers.clear();
   ASSERT_TRUE(loop_.RunUntil([this] {
     RawPeer again(server_->endpoint());
