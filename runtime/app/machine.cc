@@ -144,21 +144,12 @@ absl::StatusOr<rpc::Security> LoadSecurity(const client::TlsFiles& tls, bool ins
     }
     return security;
   }
-  constexpr std::int64_t kPemBytesMax = 1 << 20;
   env::PosixStorage storage;
-  rpc::TlsIdentity identity;
-  for (const auto& [path, content] : {std::pair{&tls.certificate, &identity.certificate_pem},
-                                      std::pair{&tls.key, &identity.key_pem},
-                                      std::pair{&tls.authority, &identity.authority_pem}}) {
-    auto text = storage.ReadFile(*path, kPemBytesMax);
-    if (!text.ok()) return text.status();
-    *content = *std::move(text);
-  }
-  const absl::Status usable = rpc::CheckTlsFiles(
-      identity, {.certificate = tls.certificate, .key = tls.key, .authority = tls.authority},
-      absl::Now());
-  if (!usable.ok()) return usable;
-  security.tls = std::move(identity);
+  auto identity = rpc::ReadTlsFiles(
+      storage, {.certificate = tls.certificate, .key = tls.key, .authority = tls.authority},
+      {.certificate = "--tls-cert", .key = "--tls-key", .authority = "--tls-ca"}, absl::Now());
+  if (!identity.ok()) return identity.status();
+  security.tls = *std::move(identity);
   return security;
 }
 

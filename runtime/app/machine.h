@@ -61,7 +61,7 @@ bool StdoutIsTerminal();
 void SetUpDaemonLog(const client::LogOptions& options);
 
 /// Reads the PEM files and checks that they fit together now, or reads the token where there are
-/// none. Errors: name the file; those of
+/// none. Errors: name the file and its flag; those of
 /// TakeToken, unless `insecure` makes the token one that may be missing.
 absl::StatusOr<rpc::Security> LoadSecurity(const client::TlsFiles& tls, bool insecure,
                                            const std::string& token_file, TokenUse use);

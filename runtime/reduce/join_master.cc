@@ -22,7 +22,6 @@ namespace {
 
 /// A master that is not there yet is asked again after this.
 constexpr absl::Duration kAskAgain = absl::Milliseconds(200);
-constexpr std::int64_t kTlsFileBytesMax = 1 << 20;
 
 absl::StatusOr<rpc::Security> SecurityOf(const GroupOptions& options) {
   rpc::Security security;
@@ -43,22 +42,16 @@ absl::StatusOr<rpc::Security> SecurityOf(const GroupOptions& options) {
     security.token = *std::move(token);
     return security;
   }
-  security.tls.emplace();
   env::PosixStorage storage;
-  for (const auto& [file, into] :
-       {std::pair(&options.tls_certificate, &security.tls->certificate_pem),
-        std::pair(&options.tls_key, &security.tls->key_pem),
-        std::pair(&options.tls_authority, &security.tls->authority_pem)}) {
-    absl::StatusOr<std::string> text = storage.ReadFile(*file, kTlsFileBytesMax);
-    if (!text.ok()) return text.status();
-    *into = *std::move(text);
-  }
-  const absl::Status usable = rpc::CheckTlsFiles(*security.tls,
-                                                 {.certificate = options.tls_certificate,
-                                                  .key = options.tls_key,
-                                                  .authority = options.tls_authority},
-                                                 absl::Now());
-  if (!usable.ok()) return usable;
+  auto identity = rpc::ReadTlsFiles(
+      storage,
+      {.certificate = options.tls_certificate,
+       .key = options.tls_key,
+       .authority = options.tls_authority},
+      {.certificate = "tls_certificate", .key = "tls_key", .authority = "tls_authority"},
+      absl::Now());
+  if (!identity.ok()) return identity.status();
+  security.tls = *std::move(identity);
   return security;
 }
 

@@ -29,6 +29,19 @@ class Tls(WeirTest):
                                    *self.flags(certificate, key, "ours"), timeout=20)
                 self.assert_fails(result, code, *needles)
 
+    def test_a_file_that_cannot_be_read_is_named_with_its_flag(self):
+        good = self.flags("good", "good", "ours")
+        gone = self.path("gone")
+        for flag, at in (("--tls-cert", 1), ("--tls-key", 3), ("--tls-ca", 5)):
+            flags = [*good[:at], gone, *good[at + 1:]]
+            with self.subTest(flag):
+                self.assert_fails(self.weir("list", "workers", "--master", "127.0.0.1:1", *flags), 4, f"{flag}: ", gone)
+                self.assert_fails(self.weir("master", "--listen", "127.0.0.1:0", "--journal", self.path("j.db"), *flags,
+                                            timeout=20), 4, f"{flag}: ", gone)
+        not_pem = [*good[:5], self.write("text", "x")]
+        self.assert_fails(self.weir("list", "workers", "--master", "127.0.0.1:1", *not_pem), 2,
+                          f"--tls-ca {self.path('text')} holds no certificate")
+
     def test_whoever_does_not_fit_is_told_why(self):
         good = self.flags("good", "good", "ours")
         port = free_port()

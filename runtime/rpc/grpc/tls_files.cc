@@ -4,9 +4,12 @@
 #include <openssl/x509_vfy.h>
 
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "runtime/rpc/grpc/certificate_text.h"
 
 namespace weir::rpc {
@@ -20,6 +23,15 @@ using Stack = std::unique_ptr<STACK_OF(X509), void (*)(STACK_OF(X509)*)>;
 absl::Status NoPem(const std::string& file, const std::string& what) {
   return absl::InvalidArgumentError(
       absl::StrCat("TLS: ", file, " holds no ", what, " in PEM form"));
+}
+
+// Keeps code and payloads.
+absl::Status SaidOf(const std::string& given_by, const absl::Status& why) {
+  absl::Status status(why.code(), absl::StrCat(given_by, ": ", why.message()));
+  why.ForEachPayload([&status](absl::string_view url, const absl::Cord& payload) {
+    status.SetPayload(url, payload);
+  });
+  return status;
 }
 
 absl::Status CheckChain(const std::vector<Certificate>& chain,
@@ -61,6 +73,32 @@ absl::Status CheckTlsFiles(const TlsIdentity& identity, const TlsFileNames& name
                      names.certificate, " (subject ", SubjectOf(*chain.front()), ")"));
   }
   return CheckChain(chain, authorities, names, now);
+}
+
+absl::StatusOr<TlsIdentity> ReadTlsFiles(env::Storage& storage, const TlsFileNames& paths,
+                                         const TlsFileNames& given_by, absl::Time now) {
+  constexpr std::int64_t kPemBytesMax = 1 << 20;
+  struct Row {
+    const std::string& path;
+    const std::string& given_by;
+    std::string& content;
+  };
+  TlsIdentity identity;
+  for (const Row& file : {Row{paths.certificate, given_by.certificate, identity.certificate_pem},
+                          Row{paths.key, given_by.key, identity.key_pem},
+                          Row{paths.authority, given_by.authority, identity.authority_pem}}) {
+    absl::StatusOr<std::string> text = storage.ReadFile(file.path, kPemBytesMax);
+    if (!text.ok()) return SaidOf(file.given_by, text.status());
+    file.content = *std::move(text);
+  }
+  const absl::Status usable =
+      CheckTlsFiles(identity,
+                    {.certificate = absl::StrCat(given_by.certificate, " ", paths.certificate),
+                     .key = absl::StrCat(given_by.key, " ", paths.key),
+                     .authority = absl::StrCat(given_by.authority, " ", paths.authority)},
+                    now);
+  if (!usable.ok()) return usable;
+  return identity;
 }
 
 }  // namespace weir::rpc

@@ -1,18 +1,20 @@
 #pragma once
 
-// What must hold of a process's own TLS files before they are used. Upstream: runtime/app.
-// Downstream: GrpcServer, GrpcClients, which say of files that do not hold no more than that a
-// socket closed.
+// A process's own TLS files: read, and what must hold of them before they are used. Upstream:
+// runtime/app, runtime/reduce. Downstream: GrpcServer, GrpcClients, which say of files that do not
+// hold no more than that a socket closed.
 
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "runtime/env/storage.h"
 #include "runtime/rpc/grpc/listen_security.h"
 
 namespace weir::rpc {
 
-/// How errors call the files.
+/// One word for each of the files: where it lies, or how errors call it.
 struct TlsFileNames {
   std::string certificate;
   std::string key;
@@ -28,5 +30,15 @@ struct TlsFileNames {
 ///   the certificate by its subject.
 /// Checked by: tests/unit/rpc/tls_files_test.cc.
 absl::Status CheckTlsFiles(const TlsIdentity& identity, const TlsFileNames& names, absl::Time now);
+
+/// Reads the files at `paths` and checks them as CheckTlsFiles does. `given_by` is what the user
+/// named each with ("--tls-cert"): two of the three may have one path, or look alike.
+///
+/// Errors: those of Storage::ReadFile and of CheckTlsFiles, naming the path and what it was given
+///   by.
+/// Blocking: reads three files. Thread-safety: as storage.
+/// Checked by: tests/unit/rpc/tls_files_test.cc, tests/integration/tls_test.py.
+absl::StatusOr<TlsIdentity> ReadTlsFiles(env::Storage& storage, const TlsFileNames& paths,
+                                         const TlsFileNames& given_by, absl::Time now);
 
 }  // namespace weir::rpc

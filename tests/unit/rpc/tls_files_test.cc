@@ -1,10 +1,16 @@
 #include "runtime/rpc/grpc/tls_files.h"
 
+#include <stdlib.h>
+
+#include <cerrno>
+#include <filesystem>
 #include <string>
 
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/base/errno_status.h"
+#include "runtime/env/real/posix_storage.h"
 #include "tests/unit/rpc/certificates.h"
 
 namespace weir::rpc {
@@ -40,6 +46,41 @@ TEST(TlsFiles, NamesTheFileThatHoldsNoPem) {
   bad.authority_pem.clear();
   EXPECT_EQ(Check(bad).message(), "TLS: ca.pem holds no certificate in PEM form");
   EXPECT_TRUE(absl::IsInvalidArgument(Check(bad)));
+}
+
+TEST(TlsFiles, AreReadAndNamedByWhatTheyWereGivenBy) {
+  char name[] = "/tmp/weir-tls-files-XXXXXX";
+  const std::string folder = ::mkdtemp(name);
+  const TlsIdentity good = CertificateAuthority().Issue("m");
+  env::PosixStorage storage;
+  const auto put = [&](const std::string& file, const std::string& text) {
+    EXPECT_TRUE(storage.WriteFileAtomically(folder + "/" + file, text).ok());
+    return folder + "/" + file;
+  };
+  const TlsFileNames paths = {.certificate = put("m.pem", good.certificate_pem),
+                              .key = put("m.key", good.key_pem),
+                              .authority = put("ca.pem", good.authority_pem)};
+  const auto read = [&](const TlsFileNames& from) {
+    return ReadTlsFiles(
+        storage, from, {.certificate = "--cert", .key = "--key", .authority = "--ca"}, absl::Now());
+  };
+  const absl::StatusOr<TlsIdentity> whole = read(paths);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_EQ(whole->certificate_pem, good.certificate_pem);
+  EXPECT_EQ(whole->key_pem, good.key_pem);
+  EXPECT_EQ(whole->authority_pem, good.authority_pem);
+  TlsFileNames gone = paths;
+  gone.key = folder + "/gone";
+  const absl::Status missing = read(gone).status();
+  EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
+  EXPECT_EQ(ErrnoOf(missing), ENOENT);
+  EXPECT_THAT(std::string(missing.message()),
+              AllOf(testing::StartsWith("--key: "), HasSubstr(gone.key)));
+  TlsFileNames mixed = paths;
+  mixed.authority = paths.key;
+  EXPECT_EQ(read(mixed).status().message(),
+            "TLS: --ca " + paths.key + " holds no certificate in PEM form");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(TlsFiles, NamesAKeyOfAnotherCertificate) {
