@@ -205,7 +205,7 @@ class Data(SortingTest):
         os.mkdir(self.path("empty"))
         self.write("hidden/.part", b"x")
         self.write("hidden/_weir/part", b"x")
-        self.write("hidden/manifest.json", b"{}")
+        self.write("hidden/manifest.json", b'{\n  "job": "terasort",\n  "job_id": "j-1"\n}\n')
         for name in ("empty", "above", "hidden"):
             for paths in ([self.path(name)], [path, self.path(name)], [path, "--input", self.path(name)]):
                 with self.subTest(paths=paths):
@@ -216,6 +216,17 @@ class Data(SortingTest):
         self.assert_ok(self.validate(self.write("none", b"")))
         self.assert_ok(self.run_job("terasort", self.path("none"), "-o", self.path("sorted")))
         self.assert_ok(self.validate(self.path("sorted"), "--input", self.path("none")))
+
+    def test_a_manifest_of_somebody_else_is_data(self):
+        os.mkdir(self.path("mixed"))
+        for name in ("part-00000", "manifest.json"):
+            self.generate(os.path.join("mixed", name), 10)
+        result = self.weir("data", "validate", "terasort", self.path("mixed"), "--any-order", "--json")
+        self.assert_ok(result)
+        found = json.loads(result.out)
+        self.assertEqual((found["files"], found["records"]), (2, 20))
+        self.write("mixed/manifest.json", b"{}")
+        self.assert_fails(self.weir("data", "validate", "terasort", self.path("mixed"), "--any-order"), 1, "manifest.json")
 
     def test_only_a_file_is_replaced(self):
         kept = self.write("kept", "mine")

@@ -20,6 +20,7 @@
 #include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/nearest_name.h"
+#include "runtime/base/result_manifest.h"
 #include "runtime/client/call_errors.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/file_bytes.h"
@@ -172,6 +173,13 @@ absl::StatusOr<DataSummary> MakeFile(const GenerateDataOptions& options, const J
   return summary;
 }
 
+// Of a job's result; what somebody else calls so is data, as where jobs read a directory.
+bool IsManifest(const std::string& path, std::string_view name, env::Storage& storage) {
+  if (name != kManifestName) return false;
+  const auto begin = storage.ReadAt(path, 0, kManifestBeginBytes);
+  return begin.ok() && BeginsAsManifest(*begin);
+}
+
 // Files in the order of the arguments; of a directory those that are data, by name.
 absl::StatusOr<std::vector<std::string>> DataFiles(const std::vector<std::string>& paths,
                                                    CommandHost& host) {
@@ -191,7 +199,7 @@ absl::StatusOr<std::vector<std::string>> DataFiles(const std::vector<std::string
       const std::string name = entry.path.substr(entry.path.rfind('/') + 1);
       // Hidden files and names that begin with "_" are not data, as everywhere in Weir.
       if (entry.is_regular && !name.starts_with('.') && !name.starts_with('_') &&
-          name != "manifest.json") {
+          !IsManifest(entry.path, name, host.storage)) {
         files.push_back(entry.path);
       }
     }

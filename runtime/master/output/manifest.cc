@@ -69,13 +69,6 @@ std::string ManifestText(const ManifestHead& head, const std::vector<v1::OutputP
   return manifest.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-bool BeginsAsManifest(std::string_view text) {
-  // As ManifestText writes its first members, which are in order of their names. The name of a job
-  // may be as long as its author likes it, but not that long.
-  return text.starts_with("{\n  \"job\": \"") &&
-         text.find("\n  \"job_id\": \"") != std::string_view::npos;
-}
-
 absl::StatusOr<Manifest> ReadManifest(env::Storage& storage, const std::string& directory) {
   const std::string path = absl::StrCat(directory, "/", kManifestName);
   absl::StatusOr<std::string> text = storage.ReadFile(path, kManifestBytesMax);

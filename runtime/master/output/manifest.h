@@ -3,18 +3,15 @@
 // manifest.json of an output directory: what a job published, and the proof that Weir wrote the
 // directory. Upstream: staged_output, old_output. Downstream: env::Storage.
 
-#include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/base/result_manifest.h"
 #include "runtime/env/storage.h"
 #include "weir/v1/job.pb.h"
 
 namespace weir::master {
-
-inline constexpr char kManifestName[] = "manifest.json";
 
 /// What the manifest says beside the parts.
 struct ManifestHead {
@@ -32,14 +29,6 @@ struct Manifest {
 
 /// Returns valid UTF-8 whatever the parameters of the job hold.
 std::string ManifestText(const ManifestHead& head, const std::vector<v1::OutputPart>& parts);
-
-/// Bytes of a file that BeginsAsManifest needs.
-inline constexpr std::int64_t kManifestBeginBytes = 4096;
-
-/// Tells the manifests of Weir by how they begin, also those that are damaged further on or of
-/// another schema; `text` is the first kManifestBeginBytes of a file, or all of it.
-/// Checked by: tests/unit/master/manifest_test.cc.
-bool BeginsAsManifest(std::string_view text);
 
 /// Reads the manifest of a directory. Each part is a plain name of a file in it, of 0 bytes and
 /// records at least, whoever wrote the manifest.
