@@ -262,7 +262,8 @@ void AddHadoop(CLI::App& app, const TakeCommand& take) {
   command->footer(
       "What follows the flags are the words of a call:\n"
       "  version                      the version of Hadoop whose calls these are\n"
-      "  fs -mkdir -p | -put | -get | -ls -R | -cat | -rm -R | -du | -touchz | -test PATH...\n"
+      "  fs -mkdir -p | -put | -get | -getmerge | -cp | -mv | -rm -R PATH...\n"
+      "  fs -ls -R | -cat | -du | -touchz | -test PATH...\n"
       "  jar hadoop-streaming.jar ...   as 'weir streaming'; logged as Hadoop does\n"
       "Paths without file:// are of hdfs:///. Programs find the calls below 'weir hadoop-home'.\n"
       "Examples:\n"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -16,6 +15,8 @@
 #include "absl/time/time.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/client/file_bytes.h"
+#include "runtime/client/hadoop/hadoop_copies.h"
+#include "runtime/client/hadoop/hadoop_listing.h"
 #include "runtime/client/job_spec.h"
 
 namespace weir::client {
@@ -26,19 +27,6 @@ namespace fs = std::filesystem;
 constexpr int kOk = 0;
 constexpr int kFailed = 1;
 constexpr int kUnknownCommand = 255;
-constexpr char kManifestName[] = "manifest.json";
-constexpr std::int64_t kManifestBytesMax = 64 << 20;  // as the master reads them
-
-// A file or directory that a word names.
-struct Found {
-  std::string local;
-  std::string shown;  // as Hadoop would name it
-};
-
-std::string Reason(const std::error_code& error) {
-  return error == std::errc::no_such_file_or_directory ? "No such file or directory"
-                                                       : error.message();
-}
 
 bool HasGlob(const std::string& path) { return path.find_first_of("*?[{") != std::string::npos; }
 
@@ -47,17 +35,6 @@ bool HasGlob(const std::string& path) { return path.find_first_of("*?[{") != std
 bool HasDots(std::string_view path) {
   return absl::StrContains(absl::StrCat(std::string(path), "/"), "/./") ||
          absl::StrContains(absl::StrCat(std::string(path), "/"), "/../");
-}
-
-std::string Below(const std::string& folder, const std::string& name) {
-  return absl::StrCat(folder, folder.ends_with('/') ? "" : "/", name);
-}
-
-// By what the master writes into one; whoever else has a file of this name may have anything in it.
-bool IsManifestOfWeir(const std::string& text) {
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("parts") || !json["parts"].is_array()) return false;
-  return json.contains("weir_version") && json.contains("job_id");
 }
 
 class Files {
@@ -85,7 +62,7 @@ class Files {
     if (operands_.size() < known->operands_min) return Say("Not enough arguments");
     std::error_code error;
     fs::create_directories(places_.root(), error);
-    if (error) return Say(absl::StrCat(places_.root(), " (hdfs:///): ", Reason(error)));
+    if (error) return Say(absl::StrCat(places_.root(), " (hdfs:///): ", HadoopReason(error)));
     (this->*known->run)();
     return code_;
   }
@@ -97,7 +74,7 @@ class Files {
     std::size_t operands_min;
     void (Files::*run)();
   };
-  static const Command kCommands[13];
+  static const Command kCommands[16];
 
   int Unknown(const std::string& word) {
     std::vector<std::string> names;
@@ -122,7 +99,7 @@ class Files {
   }
 
   // What a word names, globs taken; an error is said and gives nothing.
-  std::vector<Found> Match(const std::string& word, bool quiet = false) {
+  std::vector<HadoopFile> Match(const std::string& word, bool quiet = false) {
     const auto place = places_.Find(word);
     if (!place.ok()) {
       Say(std::string(place.status().message()));
@@ -131,7 +108,7 @@ class Files {
     if (HasGlob(place->path)) {
       const std::string base = place->local.substr(0, place->local.size() - place->path.size());
       const auto paths = host_.storage.Glob(Escaped(base) + place->path);
-      std::vector<Found> found;
+      std::vector<HadoopFile> found;
       for (const std::string& path : paths.ok() ? *paths : std::vector<std::string>()) {
         const std::string below = path.substr(base.size());
         if (!HasDots(below)) found.push_back({path, absl::StrCat(place->prefix, below)});
@@ -139,7 +116,7 @@ class Files {
       if (!found.empty()) return found;
     }
     // Also a name that is a glob and matches nothing: -put has made it, and `weir run` reads it.
-    if (Exists(place->local)) return {{place->local, Shown(*place)}};
+    if (IsThere(place->local)) return {{place->local, Shown(*place)}};
     if (!quiet) Say(word, "No such file or directory");
     return {};
   }
@@ -152,41 +129,17 @@ class Files {
     return escaped;
   }
 
-  static bool Exists(const std::string& path) {
-    std::error_code error;
-    return fs::exists(fs::symlink_status(path, error));
-  }
-  static bool IsFolder(const std::string& path) {
-    std::error_code error;
-    return fs::is_directory(path, error);
-  }
-
-  // Names in a directory, sorted; Weir's manifest is none of Hadoop's files.
-  std::vector<std::string> NamesIn(const Found& folder) {
-    auto names = host_.storage.ListNames(folder.local);
-    if (!names.ok()) {
-      Say(folder.shown, std::string(names.status().message()));
-      return {};
-    }
-    const auto manifest = std::find(names->begin(), names->end(), kManifestName);
-    const bool parts = std::find(names->begin(), names->end(), "part-00000") != names->end();
-    if (manifest != names->end() && parts && HasManifestOfWeir(folder.local)) {
-      names->erase(manifest);
-    }
-    return *std::move(names);
-  }
-  bool HasManifestOfWeir(const std::string& folder) {
-    const std::string path = Below(folder, kManifestName);
-    const auto info = host_.storage.Stat(path);
-    if (!info.ok() || !info->is_regular) return false;  // a pipe would be waited for
-    const auto text = host_.storage.ReadFile(path, kManifestBytesMax);
-    return text.ok() && IsManifestOfWeir(*text);
+  std::vector<std::string> NamesIn(const HadoopFile& folder) {
+    auto names = HadoopNamesIn(host_.storage, folder.local);
+    if (names.ok()) return *std::move(names);
+    Say(folder.shown, std::string(names.status().message()));
+    return {};
   }
 
   void List() {
     const bool deep = Has("R") || command_ == "lsr";
     for (const std::string& operand : operands_) {
-      for (const Found& found : Match(operand)) {
+      for (const HadoopFile& found : Match(operand)) {
         if (!IsFolder(found.local) || Has("d")) {
           ListOne(found);
           continue;
@@ -197,19 +150,18 @@ class Files {
       }
     }
   }
-  void ListFolder(const Found& folder, const std::vector<std::string>& names, bool deep) {
+  void ListFolder(const HadoopFile& folder, const std::vector<std::string>& names, bool deep) {
     for (const std::string& name : names) {
-      const Found inner = {Below(folder.local, name), Below(folder.shown, name)};
+      const HadoopFile inner = InFolder(folder, name);
       ListOne(inner);
       // A link to a folder is not followed: it may lead round and round.
-      std::error_code error;
-      if (deep && fs::is_directory(fs::symlink_status(inner.local, error))) {
+      if (deep && IsFolderItself(inner.local)) {
         ListFolder(inner, NamesIn(inner), true);
       }
     }
   }
   // -rw-r--r--   1 alice alice       3276 2010-01-13 14:00 /foo/bar
-  void ListOne(const Found& found) {
+  void ListOne(const HadoopFile& found) {
     const auto info = host_.storage.Stat(found.local);
     if (!info.ok()) return;  // gone meanwhile, or a link to nowhere
     std::error_code error;
@@ -229,7 +181,7 @@ class Files {
 
   void Cat() {
     for (const std::string& operand : operands_) {
-      for (const Found& found : Match(operand)) {
+      for (const HadoopFile& found : Match(operand)) {
         if (IsFolder(found.local)) {
           Say(found.shown, "Is a directory");
         } else if (const absl::Status read = CatOne(found.local); !read.ok()) {
@@ -256,7 +208,7 @@ class Files {
         continue;
       }
       std::error_code error;
-      if (Exists(place->local)) {
+      if (IsThere(place->local)) {
         if (!Has("p") || !IsFolder(place->local)) {
           Say(operand, IsFolder(place->local) ? "File exists" : "Is not a directory");
         }
@@ -264,21 +216,21 @@ class Files {
       }
       Has("p") ? fs::create_directories(place->local, error)
                : fs::create_directory(place->local, error);
-      if (error) Say(operand, Reason(error));
+      if (error) Say(operand, HadoopReason(error));
     }
   }
 
   void Remove() {
     const bool deep = Has("R") || Has("r") || command_ == "rmr";
     for (const std::string& operand : operands_) {
-      for (const Found& found : Match(operand, Has("f"))) {
+      for (const HadoopFile& found : Match(operand, Has("f"))) {
         std::error_code error;
         if (found.local == places_.root() || found.local == "/") {
           Say(found.shown, "is the root; remove what is in it");
-        } else if (!deep && fs::is_directory(fs::symlink_status(found.local, error))) {
+        } else if (!deep && IsFolderItself(found.local)) {
           Say(found.shown, "Is a directory");
         } else if (fs::remove_all(found.local, error); error) {
-          Say(found.shown, Reason(error));
+          Say(found.shown, HadoopReason(error));
         } else {
           host_.out << "Deleted " << found.shown << '\n';
         }
@@ -286,13 +238,13 @@ class Files {
     }
   }
 
-  std::int64_t BytesOf(const Found& found) {
+  std::int64_t BytesOf(const HadoopFile& found) {
     if (IsFolder(found.local)) {
       std::int64_t bytes = 0;
       std::error_code error;
       if (fs::is_symlink(found.local, error)) return 0;
       for (const std::string& name : NamesIn(found)) {
-        bytes += BytesOf({Below(found.local, name), Below(found.shown, name)});
+        bytes += BytesOf(InFolder(found, name));
       }
       return bytes;
     }
@@ -301,15 +253,15 @@ class Files {
   }
   void DiskUse() {
     for (const std::string& operand : operands_) {
-      for (const Found& found : Match(operand)) {
-        std::vector<Found> rows = {found};
+      for (const HadoopFile& found : Match(operand)) {
+        std::vector<HadoopFile> rows = {found};
         if (IsFolder(found.local) && !Has("s")) {
           rows.clear();
           for (const std::string& name : NamesIn(found)) {
-            rows.push_back({Below(found.local, name), Below(found.shown, name)});
+            rows.push_back(InFolder(found, name));
           }
         }
-        for (const Found& row : rows) {
+        for (const HadoopFile& row : rows) {
           const std::int64_t bytes = BytesOf(row);
           host_.out << bytes << "  " << bytes << "  " << row.shown << '\n';
         }
@@ -336,7 +288,7 @@ class Files {
 
   void Test() {
     const auto place = places_.Find(operands_[0]);
-    const bool there = place.ok() && Exists(place->local);
+    const bool there = place.ok() && IsThere(place->local);
     const bool folder = there && IsFolder(place->local);
     std::error_code error;
     const bool empty = there && !folder && fs::file_size(place->local, error) == 0 && !error;
@@ -360,85 +312,74 @@ class Files {
       Say(std::string(place.status().message()));
       return;
     }
-    std::vector<Found> sources;
+    std::vector<HadoopFile> sources;
     for (const std::string& operand : operands_) {
       sources.push_back({LocalPath(operand), operand});
     }
-    CopyAll(sources, {place->local, into});
+    Copies().Copy(sources, {place->local, into}, Has("f"));
   }
   void Get() {
     const std::string into = operands_.back();
     operands_.pop_back();
-    std::vector<Found> sources;
+    std::vector<HadoopFile> sources;
     for (const std::string& operand : operands_) {
-      for (const Found& found : Match(operand)) sources.push_back(found);
+      for (const HadoopFile& found : Match(operand)) sources.push_back(found);
     }
-    CopyAll(sources, {LocalPath(into), into});
+    Copies().Copy(sources, {LocalPath(into), into}, Has("f"));
   }
 
-  void CopyAll(const std::vector<Found>& sources, const Found& into) {
-    const bool folder = IsFolder(into.local);
-    if (sources.size() > 1 && !folder) {
-      Say(into.shown, Exists(into.local) ? "Is not a directory" : "No such file or directory");
+  void CopyWithin() {
+    WithinHdfs([this](const std::vector<HadoopFile>& sources, const HadoopFile& into) {
+      Copies().Copy(sources, into, Has("f"));
+    });
+  }
+  void Move() {
+    WithinHdfs([this](const std::vector<HadoopFile>& sources, const HadoopFile& into) {
+      Copies().Move(sources, into);
+    });
+  }
+  // With all that the words name, the last one as where it goes.
+  template <typename Carry>
+  void WithinHdfs(Carry carry) {
+    const std::string into = operands_.back();
+    operands_.pop_back();
+    const auto place = places_.Find(into);
+    if (!place.ok()) {
+      Say(std::string(place.status().message()));
       return;
     }
-    for (const Found& source : sources) {
-      std::error_code error;
-      if (!fs::exists(source.local, error)) {
-        Say(source.shown, "No such file or directory");
+    // Also where but one of them is there: what is named last would else become its name.
+    if (operands_.size() > 1 && !IsFolder(place->local)) {
+      Say(into, IsThere(place->local) ? "Is not a directory" : "No such file or directory");
+      return;
+    }
+    std::vector<HadoopFile> sources;
+    for (const std::string& operand : operands_) {
+      const auto from = places_.Find(operand);
+      if (command_ == "mv" && from.ok() && IsOfMachine(*from) != IsOfMachine(*place)) {
+        Say(operand, "Does not match target filesystem");
         continue;
       }
-      Found target = into;
-      if (folder) {
-        const std::string name = fs::path(source.local).lexically_normal().filename();
-        target = {Below(into.local, name), Below(into.shown, name)};
-      }
-      if (IsFolder(source.local) && IsWithin(target.local, source.local)) {
-        Say(source.shown, absl::StrCat("would be copied into itself, to ", target.shown));
-      } else if (Exists(target.local) && !(Has("f") && !IsFolder(target.local))) {
-        Say(target.shown, "File exists");
-      } else {
-        Copy(source, target);
-      }
+      for (const HadoopFile& found : Match(operand)) sources.push_back(found);
     }
+    if (!sources.empty()) carry(sources, HadoopFile{place->local, into});
   }
-  // By what names lead to; `place` need not be there yet.
-  static bool IsWithin(const std::string& place, const std::string& folder) {
-    std::error_code error, no_folder;
-    const fs::path inner = fs::weakly_canonical(place, error);
-    const fs::path outer = fs::canonical(folder, no_folder);
-    if (error || no_folder) return false;
-    return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first ==
-           outer.end();
-  }
-  bool Copy(const Found& source, const Found& target) {
-    std::error_code error;
-    if (IsFolder(source.local)) {
-      if (fs::create_directory(target.local, error); error) {
-        Say(target.shown, Reason(error));
-        return false;
-      }
-      for (const std::string& name : NamesIn(source)) {
-        const Found inner = {Below(source.local, name), Below(source.shown, name)};
-        // One may lead round and round, or to the whole machine.
-        if (IsFolder(inner.local) && fs::is_symlink(inner.local, error)) {
-          Say(inner.shown, "is a link to a folder and is not copied");
-        } else if (!Copy(inner, {Below(target.local, name), Below(target.shown, name)})) {
-          return false;
-        }
-      }
-      return true;
+  static bool IsOfMachine(const HadoopPlace& place) { return place.prefix.starts_with("file:"); }
+  void GetMerged() {
+    const std::string into = operands_.back();
+    operands_.pop_back();
+    std::vector<HadoopFile> sources;
+    for (const std::string& operand : operands_) {
+      for (const HadoopFile& found : Match(operand)) sources.push_back(found);
     }
-    // As Hadoop calls it meanwhile; no job takes it for input.
-    const fs::path place = target.local;
-    const fs::path partial =
-        place.parent_path() / absl::StrCat("_", place.filename().string(), "._COPYING_");
-    fs::copy_file(source.local, partial, fs::copy_options::overwrite_existing, error);
-    if (!error) fs::rename(partial, place, error);
-    if (!error) return true;
-    Say(target.shown, Reason(error));
-    fs::remove(partial, error);
-    return false;
+    if (code_ != kOk) return;  // as Hadoop: all of it or nothing
+    Copies().Join(sources, {LocalPath(into), into},
+                  {.line_end = Has("nl"), .skips_empty_files = Has("skip-empty-file")});
+  }
+  HadoopCopies Copies() {
+    return HadoopCopies(host_.storage, [this](const std::string& shown, const std::string& why) {
+      Say(shown, why);
+    });
   }
 
   const HadoopPlaces& places_;
@@ -449,19 +390,23 @@ class Files {
   int code_ = kOk;
 };
 
-const Files::Command Files::kCommands[13] = {{"mkdir", "p", 1, &Files::MakeFolder},
-                                             {"put", "f", 2, &Files::Put},
-                                             {"copyFromLocal", "f", 2, &Files::Put},
-                                             {"get", "f", 2, &Files::Get},
-                                             {"copyToLocal", "f", 2, &Files::Get},
-                                             {"ls", "R d", 0, &Files::List},
-                                             {"lsr", "", 0, &Files::List},
-                                             {"cat", "", 1, &Files::Cat},
-                                             {"rm", "R r f skipTrash", 1, &Files::Remove},
-                                             {"rmr", "skipTrash", 1, &Files::Remove},
-                                             {"du", "s", 1, &Files::DiskUse},
-                                             {"touchz", "", 1, &Files::Touch},
-                                             {"test", "e d f z", 1, &Files::Test}};
+const Files::Command Files::kCommands[16] = {
+    {"mkdir", "p", 1, &Files::MakeFolder},
+    {"put", "f", 2, &Files::Put},
+    {"copyFromLocal", "f", 2, &Files::Put},
+    {"get", "f", 2, &Files::Get},
+    {"copyToLocal", "f", 2, &Files::Get},
+    {"ls", "R d", 0, &Files::List},
+    {"lsr", "", 0, &Files::List},
+    {"cat", "", 1, &Files::Cat},
+    {"cp", "f", 2, &Files::CopyWithin},
+    {"mv", "", 2, &Files::Move},
+    {"getmerge", "nl skip-empty-file", 2, &Files::GetMerged},
+    {"rm", "R r f skipTrash", 1, &Files::Remove},
+    {"rmr", "skipTrash", 1, &Files::Remove},
+    {"du", "s", 1, &Files::DiskUse},
+    {"touchz", "", 1, &Files::Touch},
+    {"test", "e d f z", 1, &Files::Test}};
 
 }  // namespace
 
