@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -36,6 +37,15 @@ void AddFilesBelow(env::Storage& storage, const std::string& directory,
     if (!entry.is_regular || entry.version.inode == 0) continue;
     files.emplace(FileIdentity(entry.version.device, entry.version.inode), entry.path);
   }
+}
+
+bool IsHiddenName(std::string_view name) { return name.starts_with('.') || name.starts_with('_'); }
+
+// Two ways to one directory. 0: the file system does not tell.
+bool AreOne(const env::FileInfo& a, const env::FileInfo& b) {
+  const bool same_file = a.version.inode != 0 && a.version.inode == b.version.inode &&
+                         a.version.device == b.version.device;
+  return same_file || a.path == b.path;
 }
 
 absl::Status Inside(const std::string& message) {
@@ -85,6 +95,34 @@ absl::Status CheckInputsOutside(env::Storage& storage, const InputList& input,
     if (old == old_files.end()) continue;
     return Inside(absl::StrCat("input ", file.path, " is the same file as ", old->second,
                                ", which lies inside the output directory ", output));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOutputOutside(env::Storage& storage,
+                                const std::vector<env::FileInfo>& directories,
+                                const std::string& output) {
+  if (directories.empty()) return absl::OkStatus();
+  std::string above = output;
+  absl::StatusOr<env::FileInfo> there = absl::NotFoundError("");
+  while (!there.ok() && above.size() > 1) {
+    const std::size_t slash = above.rfind('/');
+    if (slash == std::string::npos) return absl::OkStatus();
+    if (IsHiddenName(above.substr(slash + 1))) return absl::OkStatus();
+    above.resize(slash == 0 ? 1 : slash);
+    there = storage.Stat(above);
+  }
+  if (!there.ok()) return absl::OkStatus();
+  for (const env::FileInfo& directory : directories) {
+    if (!AreOne(directory, *there)) continue;
+    return StatusFromJobError(
+        absl::StatusCode::kInvalidArgument,
+        MakeJobError(
+            job_error::kInvalidJob,
+            absl::StrCat("the output ", output, " would lie in a directory of the input, ",
+                         directory.path, ": whoever runs on that again would read it as data"),
+            "choose an output beside the input, or one whose name begins with '_' or '.', "
+            "which jobs leave out"));
   }
   return absl::OkStatus();
 }

@@ -1,10 +1,11 @@
 #pragma once
 
-// What earlier jobs wrote, as input of the next: it must be all of it, and must not lie where the
-// next one writes. Blocking: on a WorkPool. Upstream: env::Storage, manifests. Downstream: the list
-// of inputs.
+// What earlier jobs wrote, as input of the next: it must be all of it, must not lie where the next
+// one writes, and must not come to be input unasked. Blocking: on a WorkPool. Upstream:
+// env::Storage, manifests. Downstream: the list of inputs.
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -30,6 +31,18 @@ absl::StatusOr<bool> IsWholeResult(env::Storage& storage, const std::string& dir
 /// Blocking: lists the old output, where there is one. Thread-safety: as storage.
 /// Checked by: tests/unit/master/earlier_results_test.cc.
 absl::Status CheckInputsOutside(env::Storage& storage, const InputList& input,
+                                const std::string& output);
+
+/// A result that lies in a directory of the input would be read as input by whoever runs on that
+/// directory again, and while it is staged by other jobs on it. A place whose name, or a folder's
+/// on the way to it, begins with "." or "_" is none that is read.
+///
+/// `directories`: all that the input was taken from (ExpandInputs). Errors: INVALID_JOB, naming
+///   output and directory.
+/// Blocking: one Stat for each directory above the output that is missing, and one more.
+/// Thread-safety: as storage. Checked by: tests/unit/master/earlier_results_test.cc.
+absl::Status CheckOutputOutside(env::Storage& storage,
+                                const std::vector<env::FileInfo>& directories,
                                 const std::string& output);
 
 }  // namespace weir::master

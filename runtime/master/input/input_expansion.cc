@@ -62,7 +62,8 @@ bool IsHidden(std::string_view path) {
 
 class Expansion {
  public:
-  explicit Expansion(env::Storage& storage) : storage_(storage) {}
+  Expansion(env::Storage& storage, std::vector<env::FileInfo>* directories)
+      : storage_(storage), directories_(directories) {}
 
   absl::Status AddNamed(const std::string& input) {
     if (input.empty()) {
@@ -92,7 +93,10 @@ class Expansion {
 
  private:
   absl::Status Add(const env::FileInfo& info, int depth, bool named) {
-    if (info.is_directory) return AddDirectory(info.path, depth);
+    if (info.is_directory) {
+      if (directories_ != nullptr) directories_->push_back(info);
+      return AddDirectory(info.path, depth);
+    }
     if (info.is_regular) return AddFile(info);
     if (!named) return CheckSpecial(info.path);
     return InputError(absl::StatusCode::kInvalidArgument, job_error::kInputUnreadable,
@@ -183,6 +187,7 @@ class Expansion {
   }
 
   env::Storage& storage_;
+  std::vector<env::FileInfo>* const directories_;  // or null
   InputList list_;
 };
 
@@ -190,8 +195,9 @@ class Expansion {
 
 absl::StatusOr<InputList> ExpandInputs(env::Storage& storage,
                                        const std::vector<std::string>& inputs,
-                                       const std::function<void(const std::string&)>& begins) {
-  Expansion expansion(storage);
+                                       const std::function<void(const std::string&)>& begins,
+                                       std::vector<env::FileInfo>* directories) {
+  Expansion expansion(storage, directories);
   for (const std::string& input : inputs) {
     if (begins) begins(input);
     if (absl::Status status = expansion.AddNamed(input); !status.ok()) return status;

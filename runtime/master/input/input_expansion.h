@@ -26,11 +26,13 @@ namespace weir::master {
 ///   which parts are missing or have another size),
 ///   INVALID_JOB (more than limits::kInputFilesMax files).
 /// Of large packed files it finds the borders (packed_files.h).
-/// `begins`, if given, is told each input before it is looked at.
+/// `begins`, if given, is told each input before it is looked at; `directories`, if given, gets all
+/// that files were taken from, as often as that was done.
 /// Blocking: as many Storage calls as there are directories. Thread-safety: as storage.
 /// Checked by: tests/unit/master/input_expansion_test.cc.
 absl::StatusOr<InputList> ExpandInputs(env::Storage& storage,
                                        const std::vector<std::string>& inputs,
-                                       const std::function<void(const std::string&)>& begins = {});
+                                       const std::function<void(const std::string&)>& begins = {},
+                                       std::vector<env::FileInfo>* directories = nullptr);
 
 }  // namespace weir::master

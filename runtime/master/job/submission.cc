@@ -118,13 +118,18 @@ absl::StatusOr<InputList> ListInputs(env::Storage& storage, const v1::JobSpec& s
     if (!restored.ok()) return restored;
     if (absl::Status output = CheckOutput(storage, spec); !output.ok()) return output;
   }
-  absl::StatusOr<InputList> input =
-      ExpandInputs(storage, {spec.inputs().begin(), spec.inputs().end()},
-                   [&path](const std::string& begins) { path.Set(begins); });
+  std::vector<env::FileInfo> directories;
+  absl::StatusOr<InputList> input = ExpandInputs(
+      storage, {spec.inputs().begin(), spec.inputs().end()},
+      [&path](const std::string& begins) { path.Set(begins); }, &directories);
   if (!input.ok() || kind == SubmissionKind::kDryRun) return input;
   path.Set(spec.output());
   const OutputPlaces places(spec.output(), "");
   if (absl::Status outside = CheckInputsOutside(storage, *input, places.output); !outside.ok()) {
+    return outside;
+  }
+  if (absl::Status outside = CheckOutputOutside(storage, directories, places.output);
+      !outside.ok()) {
     return outside;
   }
   return input;

@@ -115,5 +115,39 @@ TEST_F(EarlierResultsTest, InputsInsideTheOutputAreFoundBehindLinks) {
   EXPECT_TRUE(Outside(root_ + "/in", root_ + "/new").ok()) << "nothing is lost";
 }
 
+TEST_F(EarlierResultsTest, AnOutputThatWouldBecomeInputIsFound) {
+  const auto outside = [this](const std::string& input, const std::string& output) {
+    std::vector<env::FileInfo> directories;
+    const absl::StatusOr<InputList> list = ExpandInputs(storage_, {input}, {}, &directories);
+    EXPECT_TRUE(list.ok()) << list.status();
+    return CheckOutputOutside(storage_, directories, output);
+  };
+  const std::string in = root_ + "/in";
+  std::filesystem::create_directories(in + "/deep/_kept");
+  std::ofstream(in + "/data") << "x\n";
+  const absl::Status inside = outside(in, in + "/out");
+  EXPECT_EQ(JobErrorFromStatus(inside).code(), job_error::kInvalidJob);
+  EXPECT_NE(inside.message().find("the output " + in +
+                                  "/out would lie in a directory of the input, " + in),
+            absl::string_view::npos)
+      << inside;
+  EXPECT_FALSE(outside(in + "/", in + "/out").ok());
+  EXPECT_FALSE(outside(in, in + "/deep/out").ok());
+  EXPECT_FALSE(outside(in, in + "/new/out").ok()) << "its folder is to be made";
+  EXPECT_FALSE(outside(root_ + "/i*", in + "/out").ok()) << "a pattern that names the directory";
+  std::filesystem::create_symlink(in + "/deep", root_ + "/link");
+  EXPECT_FALSE(outside(in, root_ + "/link/out").ok()) << "by another way";
+  EXPECT_FALSE(outside(root_ + "/link", in + "/deep/out").ok());
+  // What no run on the input reads.
+  EXPECT_TRUE(outside(in, root_ + "/new").ok());
+  EXPECT_TRUE(outside(in, root_ + "/in-counts").ok());
+  EXPECT_TRUE(outside(in + "/data", in + "/out").ok());
+  EXPECT_TRUE(outside(in + "/d*a", in + "/out").ok());
+  for (const char* const name :
+       {"/_out", "/.out", "/_new/out", "/deep/_kept/out", "/deep/_kept/a/b"}) {
+    EXPECT_TRUE(outside(in, in + name).ok()) << name;
+  }
+}
+
 }  // namespace
 }  // namespace weir::master

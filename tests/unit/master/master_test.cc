@@ -67,6 +67,10 @@ TEST_F(MasterTest, RefusesWhatCannotRunAndSaysWhy) {
   part.set_file("part-00000");
   ASSERT_TRUE(storage.WriteFileAtomically("/out/old/manifest.json", ManifestText({}, {part})).ok());
   EXPECT_EQ(RefusalCode(spec), job_error::kInvalidJob) << "inputs inside the output";
+  spec = Spec();
+  spec.set_inputs(0, "/in");
+  spec.set_output("/in/new");
+  EXPECT_EQ(RefusalCode(spec), job_error::kInvalidJob) << "an output inside the input";
 }
 
 class GivenPlanTest : public MasterTest {
@@ -277,16 +281,19 @@ TEST_F(InputListingTest, IsDoneAgainOnceAJobHasWaited) {
 }
 
 TEST_F(InputListingTest, AJobThatWaitedDoesNotOverwriteWhatHasBecomeItsInput) {
-  SubmitDirectory("/in/results");  // what Weir wrote may be overwritten, but not while it is read
+  sim::MemoryStorage& storage = world_->storage();
+  ASSERT_TRUE(storage.MakeDirectory("/in/earlier").ok());
+  ASSERT_TRUE(storage.WriteSized("/in/earlier/part-00000", 100).ok());
+  SubmitDirectory("/out/results");  // what Weir wrote may be overwritten, but not while it is read
   v1::JobSpec spec = Spec();
-  spec.set_inputs(0, "/in");
-  spec.set_output("/in/results");
+  spec.set_inputs(0, "/*/*/part-00000");
+  spec.set_output("/out/results");
   spec.set_overwrite(true);
   const auto id = Submit(spec);
   ASSERT_TRUE(id.ok()) << id.status();
   RunFor(absl::Seconds(60));
   EXPECT_EQ(StatusOf(*id).error().code(), job_error::kInvalidJob);
-  EXPECT_TRUE(world_->storage().Stat("/in/results/part-00000").ok());
+  EXPECT_TRUE(storage.Stat("/out/results/part-00000").ok());
 }
 
 TEST_F(MasterTest, WatchTellsEveryStateInOrder) {
