@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "asio/co_spawn.hpp"
@@ -28,6 +27,7 @@
 #include "runtime/transfer/data_socket.h"
 #include "runtime/transfer/frame.h"
 #include "runtime/transfer/frame_stream.h"
+#include "runtime/transfer/idle_connections.h"
 #include "runtime/transfer/one_port.h"
 
 namespace weir::transfer {
@@ -185,7 +185,6 @@ class FetchState : public std::enable_shared_from_this<FetchState> {
   void BreakOff(const std::vector<OnePort::Id>& superseded);
   void CancelOnStrand(const std::string& job_id, std::optional<std::int32_t> transfer = {});
   void CloseOnStrand();
-  std::shared_ptr<DataSocket> TakeIdle(const std::string& endpoint);
   void PutIdle(const std::string& endpoint, std::shared_ptr<DataSocket> socket);
   template <typename Change>
   void Count(Change change) {
@@ -197,7 +196,7 @@ class FetchState : public std::enable_shared_from_this<FetchState> {
   env::EventLoop& loop_;
   const FetcherOptions options_;
   std::set<std::shared_ptr<ActiveFetch>> active_;
-  absl::btree_map<std::string, std::vector<std::shared_ptr<DataSocket>>> idle_;  // by endpoint
+  IdleConnections<DataSocket> idle_;
   OnePort port_;
   bool closed_ = false;
 
@@ -222,7 +221,7 @@ void FetchState::Begin(const std::shared_ptr<ActiveFetch>& fetch) {
   if (!order.concurrent) BreakOff(port_.Superseded(order.key.job_id, order.plan_edit));
   fetch->port_use = port_.Begin(order.key.job_id, order.bytes, order.look_ahead_bytes,
                                 order.concurrent, order.plan_edit);
-  fetch->socket = TakeIdle(order.peer_endpoint);
+  fetch->socket = idle_.Take(order.peer_endpoint);
   fetch->connected = fetch->socket != nullptr;
   if (!fetch->connected) fetch->socket = std::make_shared<DataSocket>(strand_);
   active_.insert(fetch);
@@ -418,29 +417,13 @@ void FetchState::CloseOnStrand() {
   for (const std::shared_ptr<ActiveFetch>& fetch : active_) {
     fetch->socket->Close(absl::CancelledError("the fetcher is closed"));
   }
-  for (const auto& [endpoint, sockets] : idle_) {
-    for (const std::shared_ptr<DataSocket>& socket : sockets) {
-      socket->Close(absl::CancelledError("the fetcher is closed"));
-    }
-  }
-  idle_.clear();
-}
-
-std::shared_ptr<DataSocket> FetchState::TakeIdle(const std::string& endpoint) {
-  std::vector<std::shared_ptr<DataSocket>>& sockets = idle_[endpoint];
-  while (!sockets.empty()) {
-    std::shared_ptr<DataSocket> socket = std::move(sockets.back());
-    sockets.pop_back();
-    if (socket->ReadyForReuse()) return socket;
-    socket->Close(absl::UnavailableError("closed by the peer while idle"));
-  }
-  return nullptr;
+  idle_.CloseAll(absl::CancelledError("the fetcher is closed"));
 }
 
 void FetchState::PutIdle(const std::string& endpoint, std::shared_ptr<DataSocket> socket) {
   if (closed_) return socket->Close(absl::CancelledError("the fetcher is closed"));
   socket->CloseWhenIdleFor(options_.idle);
-  idle_[endpoint].push_back(std::move(socket));
+  idle_.Put(endpoint, std::move(socket));
 }
 
 // What callers hold: closes the shared state when they let go.
