@@ -116,7 +116,8 @@ class GroupLayer {
     std::int64_t memory_bytes() const { return 0; }
 
     /// Calls take(key, value) for what Reduce emits until it returns an error. Groups come in one
-    /// stream, so slot 0 has all of them.
+    /// stream, so slot 0 has all of them. Errors: those of the sources, before what Reduce threw or
+    /// `take` returned: a section that cannot be read to its end shows it a part of a group.
     template <typename Take>
     absl::Status Visit(int slot, const std::function<bool()>&, Take&& take) {
       if (slot != 0) return absl::OkStatus();
@@ -128,10 +129,18 @@ class GroupLayer {
         typename KeyForm<Key>::Held key{};
         if (!KeyForm<Key>::Read(merged_.key(), key)) return DamagedSection();
         GroupValues<Value> values(merged_);
-        job_.Reduce(KeyForm<Key>::Of(key), values, emit);
+        try {
+          job_.Reduce(KeyForm<Key>::Of(key), values, emit);
+        } catch (...) {
+          // A group that broke off is none that the job has to expect.
+          if (values.damaged()) return DamagedSection();
+          if (!merged_.status().ok()) return merged_.status();
+          throw;
+        }
         if (values.damaged()) return DamagedSection();
       }
-      return status.ok() ? merged_.status() : status;
+      // Nor is what was made of such a group to blame.
+      return merged_.status().ok() ? status : merged_.status();
     }
 
    private:

@@ -10,14 +10,21 @@
 #include <map>
 #include <memory>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "jobs/api/program.h"
 #include "jobs/api/readers.h"
 #include "jobs/api/step_error.h"
+#include "jobs/api/value_codec.h"
 #include "jobs/engine/make_program.h"
+#include "jobs/engine/sections/section_blocks.h"
 #include "jobs/testing/in_process_job.h"
 
 namespace weir {
@@ -114,6 +121,45 @@ struct ByLastLetterThenNumber {
 };
 struct ByText {
   const std::string& operator()(const auto& value) const { return std::get<1>(value); }
+};
+
+// Two values of each key, as who joins two tables expects; throws where there are fewer.
+struct JoinTwo : JoinValues {
+  template <typename Emit>
+  void Reduce(std::string_view key, GroupValues<std::string>& values, Emit&& emit) const {
+    std::string first, second;
+    if (!values.Next(first) || !values.Next(second)) throw std::runtime_error("one is missing");
+    emit(key, first + second);
+  }
+};
+
+// Takes what JoinValues emits, and accepts nothing but two joined values.
+struct CountPairs {
+  using Key = std::string;
+  using Value = std::int64_t;
+  template <typename Emit>
+  void Map(std::string_view key, const std::string& joined, Emit& emit) {
+    if (joined.find(',') == std::string::npos) return emit.Reject(joined, "one is missing");
+    emit(key, 1);
+  }
+  void Combine(Value& into, const Value& from) const { into += from; }
+  void Format(std::string_view key, const Value& count, std::string& out) const {
+    out.append(key).append(std::to_string(count)).append("\n");
+  }
+};
+
+// Gives some blocks, then what a run gives whose next one is damaged.
+class BreakingSource : public RunSource {
+ public:
+  explicit BreakingSource(std::vector<std::string> blocks) : blocks_(std::move(blocks)) {}
+  absl::StatusOr<absl::Span<const char>> NextBlock() override {
+    if (next_ == blocks_.size()) return absl::DataLossError("the run is damaged");
+    return absl::Span<const char>(blocks_[next_++]);
+  }
+
+ private:
+  std::vector<std::string> blocks_;
+  std::size_t next_ = 0;
 };
 
 using KeyedLines = std::vector<std::pair<std::string, std::string>>;
@@ -260,6 +306,46 @@ TEST(GroupLayer, DamagedValueWithASortKeyIsDataLoss) {
   const auto program = MakeJobProgram(JoinByNumber<OldestFirst>());
   const auto totals = program->ReduceToPart(std::move(order), part, context);
   EXPECT_EQ(totals.status().code(), absl::StatusCode::kDataLoss) << totals.status();
+}
+
+// Who made the run makes it again, whatever the job makes of the part of a group that it saw.
+TEST(GroupLayer, AGroupThatBreaksOffIsNoFaultOfTheJob) {
+  testing::MemoryRun run;
+  SectionWriter writer(run);
+  ASSERT_TRUE(writer.Begin(0).ok());
+  for (const auto& [key, value] : KeyedLines{{"a", "1"}, {"a", "2"}, {"b", "1"}}) {
+    std::string bytes;
+    ValueCodec<std::string>::Append(value, bytes);
+    ASSERT_TRUE(writer.Add(key, bytes).ok());
+  }
+  ASSERT_TRUE(writer.Finish().ok());
+  const auto order = [&run] {
+    ReduceOrder reduce;
+    reduce.consumer_key_end = {1.0};
+    reduce.inputs.push_back(std::make_unique<BreakingSource>(run.sections().at(0)));
+    return reduce;
+  };
+  for (const int slots : {1, 3}) {
+    testing::RecordingContext context(slots);
+    testing::MemoryPart part;
+    const auto throwing = MakeJobProgram(JoinTwo())->ReduceToPart(order(), part, context);
+    EXPECT_EQ(throwing.status().code(), absl::StatusCode::kDataLoss) << throwing.status();
+
+    testing::MemoryRun next;
+    const auto chain = MakeChainProgram(JoinValues(), CountPairs());
+    const auto rejecting = chain->ReduceToRun(order(), next, context);
+    EXPECT_EQ(rejecting.status().code(), absl::StatusCode::kDataLoss) << rejecting.status();
+  }
+}
+
+// What the job itself throws of a whole group stays its own.
+TEST(GroupLayer, AWholeGroupThatTheJobRefusesIsItsOwnFault) {
+  const ScratchFile file("a 1\na 2\nb 1\n");
+  const auto program = MakeJobProgram(JoinTwo());
+  for (const int slots : {1, 3}) {
+    const auto cut = EvenCut({file.path()}, 1, 1, slots);
+    EXPECT_THROW((void)RunJob(*program, cut), std::runtime_error);
+  }
 }
 
 TEST(GroupLayer, HugeValuesCrossBlocks) {
