@@ -28,7 +28,13 @@ absl::StatusOr<bool> DelimitedBlocks::Next(TextBlock& block) {
   }
   buffer_offset_ += std::exchange(given_, 0);
   while (true) {
-    if (const std::int64_t usable = EndOfLastRecord(); usable > 0) return Give(usable, block);
+    if (const std::int64_t usable = EndOfLastRecord(); usable > 0) {
+      // Where it ends within the chunk that was read last; only the first one can be so long.
+      if (usable - 1 > kRecordBytesMax && FindDelimiter(0) - 1 > kRecordBytesMax) {
+        return RecordTooLong();
+      }
+      return Give(usable, block);
+    }
     if (filled_ > kRecordBytesMax) return RecordTooLong();
     const std::int64_t position = buffer_offset_ + filled_;
     if (position >= text_.end()) {
@@ -135,7 +141,7 @@ absl::Status DelimitedBlocks::FinishLastRecord() {
     step_bytes = std::min(2 * step_bytes, kChunkBytes);
     if (const std::int64_t end = FindDelimiter(before); end <= filled_) {
       filled_ = end;
-      return absl::OkStatus();
+      return end - 1 > kRecordBytesMax ? RecordTooLong() : absl::OkStatus();
     }
     if (filled_ > kRecordBytesMax) return RecordTooLong();
   }

@@ -122,6 +122,26 @@ TEST(Readers, LinesLongerThanAChunkAndCutsWithin) {
   }
 }
 
+// Chunks end elsewhere for each cut: which records are too long must not depend on that.
+TEST(Readers, ARecordIsTooLongByOneByteWhateverTheCuts) {
+  const std::string longest(static_cast<std::size_t>(kRecordBytesMax), 'l');
+  const std::vector<std::vector<int>> cuts = {{}, {1000}};
+  const ScratchFile fits("a\n" + longest + "\nb\n");
+  for (const std::vector<int>& cut : cuts) {
+    const auto lines = ReadAll<TextLines>(Cut(fits.range(), cut));
+    ASSERT_TRUE(lines.ok()) << lines.status();
+    ASSERT_EQ(lines->size(), 3u);
+    EXPECT_TRUE((*lines)[1] == longest);
+  }
+  const ScratchFile too_long("a\n" + longest + "l\nb\n");
+  for (const std::vector<int>& cut : cuts) {
+    const auto bad = BadRecordOf(ReadAll<TextLines>(Cut(too_long.range(), cut)).status());
+    ASSERT_TRUE(bad.has_value());
+    EXPECT_EQ(bad->byte_offset, 2);
+    EXPECT_FALSE(bad->can_be_left_out);
+  }
+}
+
 TEST(Readers, AByteOrderMarkBelongsToNoRecordWhereverTheCutIs) {
   const std::string mark = "\xEF\xBB\xBF";
   const ScratchFile file(mark + "station;1\nb\n" + mark + "c");
