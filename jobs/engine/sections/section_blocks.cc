@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "jobs/api/bad_record.h"
+#include "jobs/api/step_error.h"
 #include "jobs/engine/sections/record_lengths.h"
 
 namespace weir {
@@ -13,10 +15,18 @@ namespace {
 constexpr std::size_t kLengthsBytesMax = 2 * kLengthBytesMax;
 constexpr std::size_t kRecordRoomMax = kPairBytesMax + kLengthsBytesMax;
 
-absl::Status TooLong(std::size_t bytes) {
-  return absl::ResourceExhaustedError(absl::StrCat("a pair of ", bytes,
-                                                   " bytes of key and value was emitted; at most ",
-                                                   kPairBytesMax, " are allowed"));
+// Keys are refused where they are emitted; what is too long here has grown by Combine.
+absl::Status TooLong(std::string_view key, std::size_t bytes) {
+  constexpr std::size_t kShownMax = 200;
+  return StepErrorStatus(
+      absl::StatusCode::kResourceExhausted,
+      {std::string(step_error::kUserError),
+       absl::StrCat("key and value of a pair have ", bytes, " bytes, at most ", kPairBytesMax,
+                    " are allowed; the key is '",
+                    absl::CHexEscape(std::string(key.substr(0, kShownMax))), "'"),
+       "keep less of each value, as a count, a sketch or the first ones, or divide such a key into "
+       "several",
+       ""});
 }
 
 char* CopyTo(char* out, std::string_view bytes) {
@@ -40,7 +50,7 @@ absl::Status SectionWriter::Begin(int consumer) {
 absl::Status SectionWriter::Add(std::string_view key, std::string_view value) {
   const std::size_t bytes = key.size() + value.size() + kLengthsBytesMax;
   if (bytes + 1 > kFillBytes) {
-    if (bytes > kRecordRoomMax) return TooLong(bytes - kLengthsBytesMax);
+    if (bytes > kRecordRoomMax) return TooLong(key, bytes - kLengthsBytesMax);
     std::string record;
     record.reserve(bytes);
     AppendLength(key.size(), record);
@@ -101,7 +111,14 @@ absl::Status SectionWriter::Flush() {
 }
 
 absl::Status SectionWriter::AddLong(std::string_view record) {
-  if (record.size() > kRecordRoomMax) return TooLong(record.size());
+  if (record.size() > kRecordRoomMax) {
+    std::string_view key_and_value = record;
+    std::size_t key_bytes = 0;
+    std::size_t value_bytes = 0;
+    TakeLength(key_and_value, key_bytes);
+    TakeLength(key_and_value, value_bytes);
+    return TooLong(key_and_value.substr(0, key_bytes), key_and_value.size());
+  }
   if (absl::Status status = Flush(); !status.ok()) return status;
   ++records_;
   for (std::size_t at = 0; at < record.size();) {

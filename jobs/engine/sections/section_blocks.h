@@ -26,6 +26,7 @@ enum class BlockKind : char {
 /// Writes records into the sections of a run.
 ///
 /// Thread-safety: one thread at a time.
+/// Errors: those of the sink; StepError USER_ERROR naming the key of a pair beyond kPairBytesMax.
 /// Bounds: one block.
 /// Checked by: tests/unit/jobs/section_blocks_test.cc.
 class SectionWriter {

@@ -5,9 +5,12 @@
 #include <rapidcheck/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "jobs/api/step_error.h"
+#include "jobs/engine/sections/record_lengths.h"
 #include "jobs/testing/in_process_job.h"
 
 namespace weir {
@@ -61,6 +64,22 @@ RC_GTEST_PROP(SectionBlocksProperty, DamageIsAnErrorOrOtherRecordsNeverACrash, (
   for (std::string& block : blocks) block[0] = static_cast<char>(block[0] & 3);
   const auto back = ReadBack(blocks);
   RC_ASSERT(back.ok() || back.status().code() == absl::StatusCode::kDataLoss);
+}
+
+// As values that Combine lets grow; the program that writes them is not what is wrong.
+TEST(SectionBlocks, APairBeyondTheLimitNamesItsKeyAndIsAnErrorOfTheJob) {
+  testing::MemoryRun run;
+  SectionWriter writer(run);
+  ASSERT_TRUE(writer.Begin(0).ok());
+  // A value that says that it is so long; nothing of it is looked at.
+  const std::string shown(1000, 'v');
+  const std::string_view value(shown.data(), kPairBytesMax - 7);
+  const auto error = StepErrorOf(writer.Add("some key", value));
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->code, step_error::kUserError);
+  EXPECT_NE(error->message.find("'some key'"), std::string::npos) << error->message;
+  EXPECT_NE(error->message.find("134217729 bytes"), std::string::npos) << error->message;
+  EXPECT_FALSE(error->advice.empty());
 }
 
 TEST(SectionBlocks, RecordThatBreaksOffIsDamage) {
