@@ -97,6 +97,13 @@ std::string InputWith(const env::FileInfo& file, const std::vector<std::string>&
   return "";
 }
 
+// True of the output directory and of all in it but what Weir adds to a result, which is in
+// "_weir".
+bool IsInOutput(const std::string& file, const std::string& output) {
+  const std::filesystem::path below = RealPath(file).lexically_relative(RealPath(output));
+  return !below.empty() && *below.begin() != ".." && *below.begin() != "_weir";
+}
+
 // Two names of one file, which need not be there yet. What is no regular file is written in place,
 // one picture behind the other.
 bool AreOneFile(const std::string& a, const std::string& b, CommandHost& host) {
@@ -176,6 +183,12 @@ absl::Status CheckPictures(const PictureOptions& pictures, const JobOptions& job
     if (file->empty()) continue;
     if (absl::Status writable = CheckWritable(flag, *file, host); !writable.ok()) return writable;
     const std::string path = AbsolutePath(*file, host.working_directory);
+    if (const std::string output = AbsolutePath(job.output, host.working_directory);
+        !job.output.empty() && IsInOutput(path, output)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(flag, " ", ValidUtf8(path), ": it is in the output ", ValidUtf8(output),
+                       ", which is for the result alone; name another file"));
+    }
     const auto info = host.storage.Stat(path);
     if (!info.ok() || !info->is_regular) continue;
     if (const std::string input = InputWith(*info, job.inputs, host); !input.empty()) {

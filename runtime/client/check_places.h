@@ -24,9 +24,10 @@ absl::Status CheckPlaces(const JobOptions& job);
 absl::Status CheckWritable(std::string_view flag, const std::string& file, CommandHost& host);
 
 /// Checks that the pictures can be written, as far as that is known before, and that they replace
-/// neither each other nor what the job reads: data of its inputs (files, directories or globs), its
-/// plan, its module and files that go with it.
+/// neither each other, nor what the job reads (data of its inputs, which are files, directories or
+/// globs, its plan, its module and files that go with it), nor anything of its output.
 /// Errors: kInvalidArgument, naming flag and path.
+/// Checked by: tests/unit/client/check_places_test.cc.
 absl::Status CheckPictures(const PictureOptions& pictures, const JobOptions& job,
                            CommandHost& host);
 

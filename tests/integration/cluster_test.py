@@ -225,6 +225,19 @@ class Commands(WeirTest):
         self.assertEqual(unknown.code, 4)
         self.assertIn("j-unknown", unknown.err)
 
+    def test_a_picture_of_a_job_replaces_none_of_its_files(self):
+        cluster = Cluster(self, workers=1)
+        text, out = self.write("in.txt", "x y x"), self.path("out")
+        self.assert_ok(cluster.submit("wordcount", text, "-o", out))
+        jobs = json.loads(self.weir("list", "jobs", "--json", "--master", cluster.address).out)["jobs"]
+        ask = ["explain", jobs[0]["job_id"], "--master", cluster.address, "--gantt"]
+        self.assert_fails(self.weir(*ask, text), 2, "--gantt", text, "data of the input")
+        self.assert_fails(self.weir(*ask, os.path.join(out, "part-00000")), 2, "--gantt", "in the output")
+        self.assertEqual(self.text(text), "x y x")
+        self.assert_ok(self.weir("verify", out))
+        self.assert_ok(self.weir(*ask, self.path("new.svg")))
+        self.assertIn("<svg", self.text(self.path("new.svg")))
+
     def test_logs_do_not_steer_a_terminal(self):
         cluster = Cluster(self, workers=1)
         script = self.write("map.sh", "#!/bin/sh\nprintf '\\033[2Jred\\tgreen\\r\\n' >&2\nexec cat\n")

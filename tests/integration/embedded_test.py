@@ -569,6 +569,13 @@ class Reading(WeirTest):
                                                self.path(b)), 2, "--gantt and --trace", self.path(a))
         self.assertEqual((self.text(text), self.text(hidden)), ("x y x", "old"))
         self.assert_nothing_left(self.path("out"))
+        # A part of the result that is to be replaced, too: the picture would come last.
+        self.assert_ok(self.run_job("wordcount", text, "-o", self.path("old")))
+        for place in ("old", "old/part-00000", "old/new"):
+            with self.subTest(in_output=place):
+                result = self.run_job("wordcount", text, "-o", self.path("old"), "--overwrite", "--trace", self.path(place))
+                self.assert_fails(result, 2, "--trace", self.path(place))
+        self.assert_ok(self.weir("verify", self.path("old")))
         # What is no data of a directory is no input, and a device is no file.
         self.assert_ok(self.run_job("wordcount", self.path("in"), "-o", self.path("out"), "--gantt", hidden))
         self.assertIn("<svg", self.text(hidden))

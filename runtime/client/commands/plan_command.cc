@@ -29,6 +29,19 @@ int ShowPlan(const absl::StatusOr<v1::GetPlanResponse>& response, const std::str
   return kExitOk;
 }
 
+// A picture of a job that was submitted may not take the place of what that job reads or wrote.
+absl::Status CheckPicturesOf(const ExplainOptions& options, Session& session, CommandHost& host) {
+  if (options.pictures.gantt.empty() && options.pictures.trace.empty()) return absl::OkStatus();
+  v1::GetStatusRequest request;
+  request.set_job_id(options.job_id);
+  const auto status = Ask<rpc::GetStatus>(session, std::move(request));
+  if (!status.ok()) return status.status();
+  JobOptions job;
+  job.inputs.assign(status->spec().inputs().begin(), status->spec().inputs().end());
+  job.output = status->spec().output();
+  return CheckPictures(options.pictures, job, host);
+}
+
 }  // namespace
 
 int Plan(const PlanOptions& options, CommandHost& host) {
@@ -63,6 +76,9 @@ int Explain(const ExplainOptions& options, CommandHost& host) {
   if (!writable.ok()) return ReportCallError(writable, options.json, host);
   auto session = host.connect(options.master);
   if (!session.ok()) return ReportCallError(session.status(), options.json, host);
+  if (const absl::Status apart = CheckPicturesOf(options, **session, host); !apart.ok()) {
+    return ReportCallError(apart, options.json, host);
+  }
   v1::GetPlanRequest request;
   request.set_job_id(options.job_id);
   return ShowPlan(Ask<rpc::GetPlan>(**session, std::move(request)), options.job_id,

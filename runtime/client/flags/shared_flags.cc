@@ -80,8 +80,8 @@ void AddPictures(CLI::App& app, PictureOptions& pictures) {
   app.add_option(
          "--gantt", pictures.gantt,
          "Also write the plan as a Gantt chart (SVG); a path that cannot be written, or that is "
-         "data of an input, is refused before the job runs, and one that fails later ends the "
-         "command with 1, the result kept")
+         "data of an input or of the output, is refused, before a job runs; one that fails after "
+         "it ran ends the command with 1, the result kept")
       ->type_name("FILE");
   app.add_option("--trace", pictures.trace, "Also write a trace for https://ui.perfetto.dev (JSON)")
       ->type_name("FILE");

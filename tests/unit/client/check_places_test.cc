@@ -7,12 +7,14 @@
 #include <filesystem>
 #include <string>
 
-#include "tests/unit/client/command_host_test_base.h"
+#include "runtime/client/commands/commands.h"
+#include "runtime/client/flags/exit_codes.h"
+#include "tests/unit/client/scripted_master_test_base.h"
 
 namespace weir::client {
 namespace {
 
-class CheckPlacesTest : public CommandHostTest {
+class CheckPlacesTest : public ScriptedMasterTest {
  protected:
   std::string MessageOf(const PictureOptions& pictures) {
     const absl::Status checked = CheckPictures(pictures, job_, host_);
@@ -51,6 +53,43 @@ TEST_F(CheckPlacesTest, TwoPicturesNeedTwoFiles) {
   EXPECT_NE(MessageOf({.gantt = "old.svg", .trace = "old.svg"}).find("--gantt and --trace name"),
             std::string::npos);
   EXPECT_EQ(MessageOf({.gantt = "/dev/null", .trace = "/dev/null"}), "");
+}
+
+TEST_F(CheckPlacesTest, PicturesStayOutOfTheOutput) {
+  job_.output = "out/";
+  EXPECT_NE(MessageOf({.gantt = "", .trace = "out"}).find("--trace " + dir_ + "/out: it is in"),
+            std::string::npos);
+  std::filesystem::create_directories(dir_ + "/out/_weir");
+  std::filesystem::create_directory_symlink("out", dir_ + "/way");
+  Put("out/part-00000", "a\t1\n");
+  for (const char* name : {"out/part-00000", "out/new.svg", "./out/.new.svg", "way/part-00000"}) {
+    EXPECT_NE(MessageOf({.gantt = name, .trace = ""}).find("in the output"), std::string::npos)
+        << name;
+  }
+  EXPECT_EQ(MessageOf({.gantt = "out/_weir/new.svg", .trace = "out.json"}), "");
+}
+
+TEST_F(CheckPlacesTest, PicturesOfAJobThatRanReplaceNoneOfItsFiles) {
+  Put("in.txt", "a");
+  std::filesystem::create_directory(dir_ + "/out");
+  Put("out/part-00000", "a\t1\n");
+  v1::JobStatus status = InState(v1::JOB_STATE_SUCCEEDED);
+  status.mutable_spec()->add_inputs(dir_ + "/in.txt");
+  status.mutable_spec()->set_output(dir_ + "/out");
+  master_.statuses = {status};
+  ExplainOptions options;
+  options.job_id = "j-1";
+  for (const char* name : {"in.txt", "out/part-00000"}) {
+    err_.str("");
+    options.pictures = {.gantt = "new.svg", .trace = name};
+    EXPECT_EQ(Explain(options, host_), kExitUsage);
+    EXPECT_NE(err_.str().find("--trace " + dir_ + "/" + name + ": it is "), std::string::npos)
+        << err_.str();
+  }
+  err_.str("");
+  options.pictures = {.gantt = "new.svg", .trace = "new.json"};
+  EXPECT_NE(Explain(options, host_), kExitOk) << "this master knows no plan";
+  EXPECT_EQ(err_.str().find("name another file"), std::string::npos) << err_.str();
 }
 
 }  // namespace
