@@ -105,7 +105,8 @@ absl::Status PresentResult(const JobOptions& job, const ModuleJob& module,
     presented = found->second->Present(parts, *values, shown);
     text = shown.str();
   }
-  host.out << text << std::flush;
+  // A terminal would obey what lies in the data; a file or a pipe gets it as it is.
+  host.out << (host.out_is_terminal ? EscapeControlsInLines(text) : text) << std::flush;
   if (!presented.ok() && !absl::IsNotFound(presented)) return presented;
   if (presented.ok()) {
     // A line or two are a summary, not rows, unless there are no more.

@@ -3,11 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "jobs/api/job_definition.h"
+#include "jobs/api/program.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/exit_codes.h"
@@ -17,6 +21,23 @@ namespace weir::client {
 namespace {
 
 class JobReportTest : public ScriptedMasterTest {};
+
+// A job whose result holds what a terminal obeys.
+class ColourfulJob : public JobDefinition {
+ public:
+  const JobInfo& info() const override { return info_; }
+  absl::StatusOr<std::unique_ptr<JobProgram>> MakeProgram(const ParameterValues&) const override {
+    return absl::UnimplementedError("it is shown, never run");
+  }
+  absl::Status Present(absl::Span<const std::string>, const ParameterValues&,
+                       std::ostream& out) const override {
+    out << "1\t\033[31mred\n2\tblue\n";
+    return absl::OkStatus();
+  }
+
+ private:
+  JobInfo info_;
+};
 
 TEST_F(JobReportTest, EndsBecomeExitCodes) {
   SubmitOptions options = SomeJobToWaitFor();
@@ -232,6 +253,17 @@ TEST_F(JobReportTest, LogsDoNotSteerATerminal) {
   options.json = true;
   EXPECT_EQ(Logs(options, host_), kExitOk) << err_.str();
   EXPECT_EQ(Json()["logs"][0]["output_tail"], log.output_tail()) << "which escapes by itself";
+}
+
+TEST_F(JobReportTest, AResultDoesNotSteerATerminal) {
+  catalog_.emplace("wordcount", std::make_unique<ColourfulJob>());
+  master_.statuses = {InState(v1::JOB_STATE_SUCCEEDED)};
+  EXPECT_EQ(Submit(SomeJobToWaitFor(), host_), kExitOk) << err_.str();
+  EXPECT_EQ(out_.str(), "1\t\033[31mred\n2\tblue\n") << "a file gets it as it is";
+  out_.str("");
+  host_.out_is_terminal = true;
+  EXPECT_EQ(Submit(SomeJobToWaitFor(), host_), kExitOk) << err_.str();
+  EXPECT_EQ(out_.str(), "1\t\\033[31mred\n2\tblue\n");
 }
 
 }  // namespace
