@@ -91,6 +91,13 @@ client::ExitCode LackingCode(const client::Command& command) {
   return daemon ? client::kExitRefused : client::kExitJobFailed;
 }
 
+// What a command ends with whose current directory is gone: calls in Hadoop's form have its codes.
+int NowhereCode(const client::Command& command) {
+  if (std::holds_alternative<client::StreamingOptions>(command)) return client::kHadoopIo;
+  if (std::holds_alternative<client::HadoopOptions>(command)) return client::kHadoopFailed;
+  return client::kExitRefused;
+}
+
 // Call before any thread, and before settings that tasks shall not have.
 using StartZygote = std::function<absl::StatusOr<std::unique_ptr<worker::Zygote>>()>;
 
@@ -102,7 +109,7 @@ int RunUserCommand(const client::Command& command, const JobCatalog& catalog,
   const absl::StatusOr<std::string> working_directory = WorkingDirectory();
   if (!working_directory.ok()) {
     std::cerr << "weir: " << working_directory.status().message() << "\n";
-    return client::kExitRefused;
+    return NowhereCode(command);
   }
   env::PosixStorage storage;
   env::KernelRandom random;

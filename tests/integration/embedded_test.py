@@ -306,11 +306,15 @@ class Misuse(WeirTest):
         def go_there_and_remove_it():
             os.chdir(gone)
             os.rmdir(gone)
-        for args in (["run", "wordcount", self.path("x"), "-o", self.path("out")], ["verify", "."], ["plan", "wordcount", "etc/passwd"]):
+        for code, *args in ((4, "run", "wordcount", self.path("x"), "-o", self.path("out")), (4, "verify", "."),
+                            (4, "plan", "wordcount", "etc/passwd"),
+                            # 4 would be: the output exists.
+                            (5, "streaming", "-input", self.path("x"), "-output", self.path("out"), "-mapper", "cat"),
+                            (1, "hadoop", "fs", "-ls", "file:///")):
             with self.subTest(args[0]):
                 os.makedirs(gone, exist_ok=True)
                 result = self.weir(*args, preexec_fn=go_there_and_remove_it)
-                self.assert_fails(result, 4, "the current directory", "removed", "cd")
+                self.assert_fails(result, code, "the current directory", "removed", "cd")
         self.assert_nothing_left(self.path("out"))
 
     def test_inputs_that_are_no_paths(self):
