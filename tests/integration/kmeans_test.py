@@ -188,10 +188,12 @@ class Kmeans(FailureTest):
     def test_a_loop_is_planned_in_one_way(self):
         path = self.path("points.csv")
         write_points(path, 9, 100)
-        for options in (("--write", "one"), ("--reducers", "2")):
-            refused = self.run_job("kmeans", path, "-o", self.path("out"), "--workers", "2", *options)
-            self.assertNotEqual(refused.code, 0)
-            self.assertIn("is a loop", refused.err)
+        for options in (("--write", "one"), ("--reducers", "2"), ("--plan-method", "lanes-2"), ("--plan-method", "fetch-all")):
+            with self.subTest(options):
+                refused = self.run_job("kmeans", path, "-o", self.path("out"), "--workers", "2", *options)
+                self.assert_fails(refused, 2, "INVALID_JOB", "is a loop")
+                self.assert_fails(self.weir("plan", "kmeans", path, *options), 2, "INVALID_JOB", "is a loop")
+        self.assert_nothing_left(self.path("out"))
 
 
 if __name__ == "__main__":

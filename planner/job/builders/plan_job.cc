@@ -226,20 +226,11 @@ absl::Status ChooseCombined(const JobShape& shape, const ClusterProfile& cluster
 // Of the other ways to plan a loop knows those that say how its elements are combined.
 absl::StatusOr<Plan> PlanLoop(const JobShape& shape, const ClusterProfile& cluster,
                               const PlanningOptions& options) {
-  if (options.method == PlanMethod::kFetchAll || options.method == PlanMethod::kRates ||
-      options.method == PlanMethod::kRatesOverTime || options.method == PlanMethod::kLanes ||
-      shape.store.write != FinalWrite::kParts) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "job ", shape.job,
-        " is a loop: its iterations are planned in order, and who updates the state writes the "
-        "result; leave out --plan-method fetch-*, rates or lanes, and --write"));
-  }
-  if (shape.layers.size() != 1 || shape.layers[0].num_reducers > 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("job ", shape.job,
-                     " is a loop: who updates the state writes the result; leave out --reducers, "
-                     "or ask for one part by --combine tree"));
-  }
+  // A loop of several layers has reducers of its own, too.
+  const std::int32_t num_reducers = shape.layers.size() == 1 ? shape.layers[0].num_reducers : 2;
+  const absl::Status sound =
+      CheckLoopChoices(shape.job, options.method, shape.store.write, num_reducers);
+  if (!sound.ok()) return sound;
   const bool one_part =
       options.combine == CombineChoice::kTree || shape.layers[0].num_reducers == 1;
   const LoopWays ways = options.method == PlanMethod::kEven ? LoopWays::kAllToOne
@@ -263,6 +254,25 @@ absl::Status UnknownMethod(absl::string_view name) {
 }
 
 }  // namespace
+
+absl::Status CheckLoopChoices(absl::string_view job, PlanMethod method, FinalWrite write,
+                              std::int32_t num_reducers) {
+  if (method == PlanMethod::kFetchAll || method == PlanMethod::kRates ||
+      method == PlanMethod::kRatesOverTime || method == PlanMethod::kLanes ||
+      write != FinalWrite::kParts) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "job ", job,
+        " is a loop: its iterations are planned in order, and who updates the state writes the "
+        "result; leave out --plan-method fetch-*, rates or lanes, and --write"));
+  }
+  if (num_reducers > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("job ", job,
+                     " is a loop: who updates the state writes the result; leave out --reducers, "
+                     "or ask for one part by --combine tree"));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<PlanningOptions> ParsePlanMethod(absl::string_view name) {
   PlanningOptions options;

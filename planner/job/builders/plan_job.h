@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "planner/job/job_shape.h"
@@ -58,6 +59,13 @@ absl::StatusOr<std::optional<CombineChoice>> ParseCombineChoice(absl::string_vie
 
 /// Returns why trees cannot be asked for: "job sessions has no Combine, ...".
 std::string CannotCombineText(absl::string_view job);
+
+/// Checks that a loop can be planned as is asked for: its iterations have an order of their own,
+/// and who updates the state writes the result. `num_reducers` 0 = left to the planner. Errors:
+/// kInvalidArgument saying what to leave out. Checked by: tests/unit/planner_job/loop_plan_test.cc,
+/// tests/unit/master/master_test.cc.
+absl::Status CheckLoopChoices(absl::string_view job, PlanMethod method, FinalWrite write,
+                              std::int32_t num_reducers);
 
 /// Returns the method of that name: "load", "even", "rates", "lanes", "lanes-N" with N from 2 to
 /// kPortLanesMax (N transfers of a port at a time), "fetch-all", or "fetch-N" with N from 1 to 1000

@@ -77,6 +77,19 @@ absl::Status CheckCombine(const JobDefinition& job, const ParameterValues& value
                  "leave --combine tree out, or choose a job that has one");
 }
 
+/// Says before a loop starts what its planner would refuse. A given plan is no choice of ways.
+absl::Status CheckLoop(const JobDefinition& job, const ParameterValues& values,
+                       const v1::JobSpec& spec, planner::PlanMethod method,
+                       planner::FinalWrite write) {
+  if (spec.has_plan()) return absl::OkStatus();
+  const absl::StatusOr<std::optional<LoopInfo>> loop = job.Loop(values);
+  if (!loop.ok()) return Invalid(std::string(loop.status().message()));
+  if (!loop->has_value()) return absl::OkStatus();
+  const int reducers = spec.layer_reducers().empty() ? spec.num_reducers() : spec.layer_reducers(0);
+  const absl::Status sound = planner::CheckLoopChoices(job.info().name, method, write, reducers);
+  return sound.ok() ? sound : Invalid(std::string(sound.message()));
+}
+
 absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& spec) {
   const std::shared_ptr<const JobDefinition> job = FindJob(catalog, spec);
   if (job == nullptr) {
@@ -105,6 +118,8 @@ absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& s
   if (!store.ok()) return Invalid(std::string(store.status().message()));
   const auto codec = ParseCodecChoice(spec.codec());
   if (!codec.ok()) return Invalid(std::string(codec.status().message()));
+  absl::Status loop = CheckLoop(*job, *values, spec, method->method, store->write);
+  if (!loop.ok()) return loop;
   return CheckCombine(*job, *values, spec);
 }
 

@@ -14,6 +14,7 @@
 #include "runtime/master/groups/groups.h"
 #include "runtime/master/job/job_machine.h"
 #include "runtime/master/output/manifest.h"
+#include "tests/sim/sim_loop.h"
 #include "tests/unit/master/master_fixture.h"
 
 namespace weir::master {
@@ -50,6 +51,19 @@ TEST_F(MasterTest, RefusesWhatCannotRunAndSaysWhy) {
   spec.set_num_reducers(2);
   spec.add_layer_reducers(2);
   EXPECT_EQ(RefusalCode(spec), job_error::kInvalidJob) << "both";
+  for (const char* field : {"lanes", "fetch-2", "rates", "one", "2"}) {
+    const std::string value = field;
+    spec = Spec();
+    spec.set_job(sim::kLoopJob);
+    if (value == "one") {
+      spec.set_write_mode(value);
+    } else if (value == "2") {
+      spec.set_num_reducers(2);
+    } else {
+      spec.set_plan_method(value);
+    }
+    EXPECT_EQ(RefusalCode(spec), job_error::kInvalidJob) << "a loop has its own ways: " << value;
+  }
   spec = Spec();
   spec.add_inputs("/in/missing");
   EXPECT_EQ(RefusalCode(spec), job_error::kInputNotFound);
