@@ -50,7 +50,9 @@ void PrintStatus(const v1::JobStatus& status, std::ostream& out) {
     out << "left out   " << DescribeSkipped(record) << '\n';
   }
   out << "output     " << EscapeControls(status.spec().output());
-  if (status.state() == v1::JOB_STATE_SUCCEEDED) out << " (" << status.parts_size() << " parts)";
+  if (status.state() == v1::JOB_STATE_SUCCEEDED) {
+    out << " (" << status.parts_size() << (status.parts_size() == 1 ? " part)" : " parts)");
+  }
   out << '\n';
 }
 

@@ -27,8 +27,8 @@ void AddMasterDaemon(CLI::App& app, const TakeCommand& take) {
       ->type_name("HOST:PORT");
   command
       .add_option("--journal", options->journal,
-                  "File that remembers jobs (default: $WEIR_JOURNAL, else "
-                  "~/.local/state/weir/journal.db)")
+                  "File that remembers jobs (default: $WEIR_JOURNAL, "
+                  "$XDG_STATE_HOME/weir/journal.db or ~/.local/state/weir/journal.db)")
       ->envname("WEIR_JOURNAL")
       ->type_name("FILE");
   AddCount(command, "--keep-jobs", options->jobs_kept, 1, 100'000,

@@ -162,6 +162,18 @@ TEST_F(JobReportTest, StatusClaimsNoPredictionWhereThereIsNone) {
   EXPECT_NE(out_.str().find("00ff, predicted 2.0 s\n"), std::string::npos) << out_.str();
 }
 
+TEST_F(JobReportTest, StatusCountsPartsInWords) {
+  v1::JobStatus status = InState(v1::JOB_STATE_SUCCEEDED);
+  status.mutable_spec()->set_output("/out");
+  for (const char* said : {"/out (1 part)\n", "/out (2 parts)\n"}) {
+    out_.str("");
+    status.add_parts();
+    master_.statuses = {status};
+    EXPECT_EQ(Status({.master = {}, .job_id = "j-1", .json = false}, host_), kExitOk);
+    EXPECT_NE(out_.str().find(said), std::string::npos) << out_.str();
+  }
+}
+
 TEST_F(JobReportTest, ALostWorkerIsToldOnceWhenTheJobIsPlannedAgain) {
   v1::JobStatus waiting, again, done;
   waiting.set_state(v1::JOB_STATE_PLANNING);
