@@ -5,7 +5,7 @@ import os
 import subprocess
 import unittest
 
-from weir_process import WeirTest, read_parts, write_words
+from weir_process import ROOT, WeirTest, read_parts, write_words
 
 
 class Combine(WeirTest):
@@ -37,6 +37,18 @@ class Combine(WeirTest):
             kinds = {step["kind"] for step in json.load(file)["plan"]["steps"]}
         self.assertIn("STEP_KIND_COMBINE", kinds)
         self.assert_nothing_left()
+
+    def test_the_example_of_the_document_is_what_a_plan_says(self):
+        with open(os.path.join(ROOT, "docs/combine.md"), encoding="utf-8") as file:
+            example = next(block for block in file.read().split("```") if "\nCompared: " in block)
+        text = self.path("words.txt")
+        with open(text, "wb") as file:
+            file.truncate(13_000_000)  # Nothing reads an input of this size before it is planned.
+        planned = self.weir("plan", "wordcount", text, "--workers", "4", "--combine", "auto", "--no-history")
+        self.assert_ok(planned)
+        said = " ".join(planned.out.decode().split())
+        for note in example.strip().splitlines():
+            self.assertIn(note, said)
 
     def test_every_reducer_is_a_root(self):
         shuffled = self.run_words("shuffled", "--combine", "shuffle", "--reducers", "3")
