@@ -73,6 +73,13 @@ int Planner(const PlannerOptions& options, CommandHost& host) {
                                                {"--plan", options.plan_file}},
                                               {{"--instance", options.instance_file}}, host);
   if (!apart.ok()) return ReportCallError(apart, options.json, host);
+  if (!options.picture_id.empty() && options.gantt_file.empty() && options.drawing_file.empty() &&
+      options.plan_file.empty()) {
+    return ReportCallError(
+        absl::InvalidArgumentError("--id names the instance to draw or plan; give --gantt, "
+                                   "--drawing or --plan with it, or leave it out"),
+        options.json, host);
+  }
   const auto text = host.storage.ReadFile(
       AbsolutePath(options.instance_file, host.working_directory), kInstanceFileBytesMax);
   if (!text.ok()) {

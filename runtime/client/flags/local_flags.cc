@@ -52,7 +52,9 @@ void AddTreeSolver(CLI::App& planner, const TakeCommand& take) {
       .add_option("--id", options->picture_id,
                   "Instance to draw or plan (default: the first with a schedule)")
       ->type_name("ID");
-  AddJson(command, options->json);
+  command.add_flag(
+      "--json", options->json,
+      "Print errors, too, as one JSON object (\"schema\": 1) on stdout, as results are");
 }
 
 void AddPlanner(CLI::App& app, const TakeCommand& take) {
@@ -154,6 +156,7 @@ void AddLocalCommands(CLI::App& app, const TakeCommand& take) {
   CLI::App& version_command =
       AddCommand(app, "version", "Print the version", kLocalGroup, take, version);
   AddJson(version_command, version->json);
+  version_command.footer("Examples:\n  weir version --json");
 }
 
 }  // namespace weir::client

@@ -375,12 +375,12 @@ TEST(CommandLine, HelpGoesToStdoutForEveryCommand) {
       EXPECT_EQ(parsed.exit_code, 0);
       EXPECT_TRUE(parsed.err.empty());
       EXPECT_NE(parsed.out.find(command.help), std::string::npos) << parsed.out;
-      if (command.name != "version") {
-        EXPECT_NE(parsed.out.find("Examples:"), std::string::npos) << command.name;
-      }
+      EXPECT_NE(parsed.out.find("Examples:\n  "), std::string::npos) << command.name;
     }
   }
   EXPECT_NE(ParseCommandLine({"--help"}).out.find("Exit codes"), std::string::npos);
+  EXPECT_EQ(ParseCommandLine({"version", "--help"}).out.find("weir run"), std::string::npos)
+      << "its examples are its own";
 }
 
 TEST(CommandLine, AHelpWrittenByHandIsDataToo) {

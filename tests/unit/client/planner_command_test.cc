@@ -151,6 +151,13 @@ TEST_F(PlannerCommandTest, WhatHasNoScheduleIsSaid) {
   EXPECT_FALSE(std::filesystem::exists(dir_ + "/plan.json"));
 }
 
+TEST_F(PlannerCommandTest, AnIdThatNothingAsksForIsRefused) {
+  options_.picture_id = "half";
+  EXPECT_EQ(Planner(options_, host_), kExitUsage);
+  EXPECT_NE(err_.str().find("--id names the instance to draw or plan"), std::string::npos)
+      << err_.str();
+}
+
 TEST_F(PlannerCommandTest, AFileThatCannotBeReadEndsWithFourAndNamesTheFlag) {
   options_.instance_file = "none.json";
   EXPECT_EQ(Planner(options_, host_), kExitRefused);
