@@ -21,6 +21,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/nearest_name.h"
 #include "runtime/base/result_manifest.h"
+#include "runtime/base/valid_utf8.h"
 #include "runtime/client/call_errors.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/file_bytes.h"
@@ -273,7 +274,8 @@ int GenerateData(const GenerateDataOptions& options, CommandHost& host) {
     document.update(SummaryToJson(*summary));
     host.out << JsonDocument(std::move(document));
   } else {
-    host.out << path << ": " << RecordsText(*summary) << ", checksum " << summary->checksum << '\n';
+    host.out << EscapeControls(path) << ": " << RecordsText(*summary) << ", checksum "
+             << summary->checksum << '\n';
   }
   return kExitOk;
 }

@@ -1,6 +1,8 @@
 // weir new job.
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/shell_path.h"
+#include "runtime/base/valid_utf8.h"
 #include "runtime/client/call_errors.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/exit_codes.h"
@@ -24,7 +26,7 @@ absl::Status WriteProject(const std::string& folder, const std::vector<ProjectFi
 
 int NewJob(const NewJobOptions& options, CommandHost& host) {
   if (absl::Status legal = CheckProjectName(options.name); !legal.ok()) {
-    host.err << "weir: " << legal.message() << '\n';
+    host.err << "weir: " << EscapeControls(std::string(legal.message())) << '\n';
     return kExitUsage;
   }
   const std::string given = options.directory.empty() ? options.name : options.directory;
@@ -32,8 +34,8 @@ int NewJob(const NewJobOptions& options, CommandHost& host) {
   // Whoever makes the folder owns what is in it: nothing of others is written over or removed.
   if (absl::Status made = host.storage.MakeDirectory(folder); !made.ok()) {
     if (absl::IsAlreadyExists(made)) {
-      host.err << "weir: " << given << " exists. Name a folder that does not: weir new job "
-               << options.name << " DIR\n";
+      host.err << "weir: " << EscapeControls(given)
+               << " exists. Name a folder that does not: weir new job " << options.name << " DIR\n";
       return kExitRefused;
     }
     return ReportCallError(made, /*json=*/false, host);
@@ -43,9 +45,12 @@ int NewJob(const NewJobOptions& options, CommandHost& host) {
     host.storage.RemoveAll(folder).IgnoreError();
     return ReportCallError(written, /*json=*/false, host);
   }
-  for (const ProjectFile& file : files) host.out << given << '/' << file.name << '\n';
-  host.err << "Next: cmake -S " << given << " -B " << given << "/build && cmake --build " << given
-           << "/build && ctest --test-dir " << given << "/build\n";
+  for (const ProjectFile& file : files) {
+    host.out << EscapeControls(given) << '/' << file.name << '\n';
+  }
+  const std::string build = EscapeControls(ShellPath(given + "/build"));
+  host.err << "Next: cmake -S " << EscapeControls(ShellPath(given)) << " -B " << build
+           << " && cmake --build " << build << " && ctest --test-dir " << build << '\n';
   return kExitOk;
 }
 

@@ -14,6 +14,7 @@
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "runtime/base/nearest_name.h"
+#include "runtime/base/valid_utf8.h"
 #include "runtime/client/flags/command_flags.h"
 #include "runtime/client/flags/exit_codes.h"
 #include "runtime/client/flags/streaming_words.h"
@@ -281,7 +282,8 @@ ParsedCommandLine ParseStreamingWords(absl::Span<const std::string> words, const
   ParsedCommandLine parsed;
   const absl::StatusOr<StreamingWords> read = ReadStreamingWords(words, place_of);
   if (!read.ok()) {
-    parsed.err = absl::StrCat("weir: ", read.status().message(), "\nSee 'weir streaming -help'.\n");
+    parsed.err = absl::StrCat("weir: ", EscapeControlsInLines(std::string(read.status().message())),
+                              "\nSee 'weir streaming -help'.\n");
     parsed.exit_code = kHadoopFailed;
     return parsed;
   }
@@ -298,9 +300,9 @@ ParsedCommandLine ParseStreamingWords(absl::Span<const std::string> words, const
   auto& run = std::get<RunOptions>(*parsed.command);
   // A word behind a flag of `weir run` that takes no value, as --quiet, was taken for an input.
   if (run.job.inputs.size() > read->num_inputs) {
-    parsed.err =
-        absl::StrCat("weir: weir streaming takes no argument '", run.job.inputs[read->num_inputs],
-                     "'; each belongs to an option\nSee 'weir streaming -help'.\n");
+    parsed.err = absl::StrCat("weir: weir streaming takes no argument '",
+                              EscapeControlsInLines(run.job.inputs[read->num_inputs]),
+                              "'; each belongs to an option\nSee 'weir streaming -help'.\n");
     parsed.command.reset();
     parsed.exit_code = kHadoopFailed;
     return parsed;
@@ -337,14 +339,15 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& words) {
     if (UnknownCommand(*app).empty()) {
       parsed.out = app->help();
     } else {
-      parsed.err = DescribeMisuse(*app, help, words);
+      parsed.err = EscapeControlsInLines(DescribeMisuse(*app, help, words));
       parsed.exit_code = kExitUsage;
     }
     return parsed;
   } catch (const CLI::ParseError& error) {
     parsed.command.reset();
-    parsed.err = DescribeMisuse(*app, error, words);
-    parsed.out = MisuseAsJson(words, parsed.err);
+    const std::string misuse = DescribeMisuse(*app, error, words);
+    parsed.err = EscapeControlsInLines(misuse);
+    parsed.out = MisuseAsJson(words, misuse);
     parsed.exit_code = kExitUsage;
     return parsed;
   }

@@ -16,6 +16,7 @@
 #include "absl/strings/str_format.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
+#include "runtime/base/shell_path.h"
 #include "runtime/base/whole_write.h"
 #include "runtime/env/real/rename_without_loss.h"
 #include "runtime/env/real/state_directory.h"
@@ -50,7 +51,7 @@ absl::Status CheckOwner(const std::string& path, const struct stat& st, bool sha
       absl::StrFormat("the token file %s has mode %03o, so that others than its user may use it; "
                       "remove it and start "
                       "the master and the workers again (a new one is made), or: chmod %s %s",
-                      path, st.st_mode & 0777, shared ? "640" : "600", path));
+                      path, st.st_mode & 0777, shared ? "640" : "600", ShellPath(path)));
 }
 
 }  // namespace

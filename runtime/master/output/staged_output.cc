@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/log.h"
+#include "runtime/base/shell_path.h"
 #include "runtime/master/output/old_output.h"
 #include "runtime/master/output/output_errors.h"
 #include "runtime/master/output/output_probe.h"
@@ -166,9 +167,10 @@ absl::Status CheckOutput(env::Storage& storage, const v1::JobSpec& spec) {
   }
   return StatusFromJobError(
       absl::StatusCode::kFailedPrecondition,
-      MakeJobError(job_error::kInvalidJob,
-                   absl::StrCat("the directory above the output does not exist: ", parent),
-                   absl::StrCat("create it (mkdir -p ", parent, "), on the master's machine")));
+      MakeJobError(
+          job_error::kInvalidJob,
+          absl::StrCat("the directory above the output does not exist: ", parent),
+          absl::StrCat("create it (mkdir -p ", ShellPath(parent), "), on the master's machine")));
 }
 
 absl::Status StageOutput(env::Storage& storage, const OutputPlaces& places, bool overwrite) {

@@ -365,6 +365,16 @@ TEST(CommandLine, AMisuseIsJsonWhereJsonWasAskedFor) {
   EXPECT_EQ("weir: " + document["error"]["message"].get<std::string>() + "\n", parsed.err);
 }
 
+TEST(CommandLine, AMisuseDoesNotSteerTheTerminal) {
+  for (const Words& words : {Words{"\033[2J"}, Words{"list", "\033[2J"}, Words{"run", "--\033[2J"},
+                             Words{"streaming", "-\033[2J"}, Words{"help", "\033[2J"}}) {
+    const ParsedCommandLine parsed = ParseCommandLine(words);
+    EXPECT_NE(parsed.exit_code, 0) << words.back();
+    EXPECT_EQ(parsed.err.find('\033'), std::string::npos);
+    EXPECT_NE(parsed.err.find("\\033[2J"), std::string::npos) << parsed.err;
+  }
+}
+
 TEST(CommandLine, HelpGoesToStdoutForEveryCommand) {
   const CommandTree tree = DescribeCommandLine({});
   ASSERT_GE(tree.commands.size(), 16u);

@@ -87,6 +87,14 @@ TEST_F(NewJobTest, WritesAnotherFolderWhereAsked) {
   EXPECT_TRUE(FilesIn("there").contains("sums.h"));
 }
 
+TEST_F(NewJobTest, ShowsCommandsThatAShellTakesAsTheyAre) {
+  EXPECT_EQ(NewJob({.name = "sums", .directory = "my jobs"}, host_), kExitOk);
+  EXPECT_NE(err_.str().find("cmake -S 'my jobs' -B 'my jobs/build' && "), std::string::npos)
+      << err_.str();
+  EXPECT_EQ(NewJob({.name = "sums", .directory = "a\033[2Jb"}, host_), kExitOk);
+  EXPECT_EQ((out_.str() + err_.str()).find('\033'), std::string::npos) << "as a terminal obeys";
+}
+
 TEST_F(NewJobTest, LeavesWhatExistsAlone) {
   Put("sums", "a file");
   std::filesystem::create_directory(dir_ + "/empty");
