@@ -312,7 +312,7 @@ ParsedCommandLine ParseStreamingWords(absl::Span<const std::string> words, const
 }
 
 ParsedCommandLine ParseCommandLine(const std::vector<std::string>& words) {
-  if (words.size() > 1 && words[0] == "streaming") {
+  if (!words.empty() && words[0] == "streaming") {
     return ParseStreamingWords(absl::MakeConstSpan(words).subspan(1));
   }
   if (words.size() > 1 && words[0] == "help" && words[1] == "streaming") {

@@ -179,6 +179,7 @@ TEST(StreamingWords, ParseAsACommandWithHadoopsExitCodes) {
   EXPECT_EQ(options.run.job.job, "stream");
   EXPECT_TRUE(options.mark_success);
   EXPECT_EQ(ParseCommandLine({"streaming", "-nope"}).exit_code, kHadoopFailed);
+  EXPECT_EQ(ParseCommandLine({"streaming"}).exit_code, kHadoopFailed) << "2 would be: no input";
   EXPECT_NE(ParseCommandLine({"streaming", "-help"}).out.find("-numReduceTasks"),
             std::string::npos);
   EXPECT_EQ(HadoopExitCode(kExitOk, ""), kHadoopOk);
