@@ -162,6 +162,23 @@ class PythonTest(WeirTest):
         self.assertEqual(sorted(read_parts(self.path("-out"))), [b"a\t4", b"b\t6"])
         self.assert_nothing_left()
 
+    def test_a_path_may_be_bytes_and_nothing_else_is_one(self):
+        self.write("in.txt", "a b\nb\n")
+        got = self.python("""
+            import json, weir
+            here = weir.run("wordcount", b"in.txt", b"out", workers=1)
+            refused = []
+            for inputs in (3, [3], None):
+                try:
+                    weir.run("wordcount", inputs)
+                except TypeError as error:
+                    refused.append(str(error))
+            print(json.dumps([dict(here), len(refused), "int" in refused[1]]))
+            """)
+        self.assertEqual(got, [{"a": "1", "b": "2"}, 3, True])
+        self.assertEqual(sorted(read_parts(self.path("out"))), [b"a\t1", b"b\t2"])
+        self.assert_nothing_left()
+
     def test_the_program_tells_its_progress_as_lines_of_json(self):
         path, _ = self.words()
         result = self.run_job("wordcount", path, "-o", self.path("out"), "--json", "--progress-json")

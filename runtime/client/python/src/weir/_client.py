@@ -34,6 +34,7 @@ _PATHS = ("plan_file", "module", "token_file", "tls_cert", "tls_key", "tls_ca", 
 # Of jobs that run here.
 _EMBEDDED = {"workers": "--workers", "slots": "--slots", "memory": "--memory", "work_dir": "--work-dir"}
 _EMBEDDED_SWITCHES = {"no_history": "--no-history"}
+_PATH = (str, bytes, os.PathLike)
 _SHIPPED = {"files": "--file", "archives": "--archive"}
 _NOT_OF_A_PLAN = ("--overwrite", "--no-check-operation", "--deadline")
 
@@ -91,7 +92,7 @@ def _value(value):
 
 
 def _path(value):
-    path = _value(value)
+    path = os.fsdecode(value)  # Anything else than a path is a TypeError that names its type.
     return "./" + path if path.startswith("-") else path  # a name, not a flag of `weir`
 
 
@@ -105,7 +106,7 @@ class _Call:
         self.master, self.folder = master, None
         self.embedded = not master
         self.format = "lines"
-        inputs = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
+        inputs = [_path(path) for path in ([inputs] if isinstance(inputs, _PATH) else inputs)]
         if not inputs:
             raise ValueError("a job needs an input")
         parameters = dict(parameters or {})
@@ -114,7 +115,7 @@ class _Call:
             if value is None or value is False and (name in _SWITCHES or name in _EMBEDDED_SWITCHES):
                 continue
             if name in _SHIPPED:
-                for path in [value] if isinstance(value, (str, os.PathLike)) else value:
+                for path in [value] if isinstance(value, _PATH) else value:
                     self.flags += [_SHIPPED[name], _path(path)]
             elif name in _SWITCHES:
                 self.flags.append(_SWITCHES[name])
@@ -135,11 +136,11 @@ class _Call:
             self.job = str(job)
             if output is None and master:
                 raise ValueError("a job on a cluster needs an output that all its workers see")
-            self.output = os.path.join(self._temporary(), "output") if output is None else os.path.abspath(os.fspath(output))
+            self.output = os.path.join(self._temporary(), "output") if output is None else os.path.abspath(os.fsdecode(output))
         except BaseException:
             self.remove()
             raise
-        self.words = [self.job, *map(_path, inputs)]
+        self.words = [self.job, *inputs]
         for name, value in parameters.items():
             self.words += ["--set", f"{name}={_value(value)}"]
 
