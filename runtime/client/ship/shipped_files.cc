@@ -5,6 +5,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/base/shell_path.h"
 #include "runtime/base/valid_utf8.h"
 #include "runtime/client/job_spec.h"
 #include "runtime/client/ship/artifact_upload.h"
@@ -51,8 +52,9 @@ absl::Status CheckShippedFiles(const JobOptions& job, CommandHost& host) {
     if (!found.ok()) return found.status();
     if (found->is_directory) {
       return Wrong(absl::StrCat(file.path, " goes with the job, but is a directory"),
-                   absl::StrCat("pack it and give it as an archive: tar -czf ", name, ".tar.gz -C ",
-                                file.path, " . and ", name, ".tar.gz#", name));
+                   absl::StrCat("pack it and give it as an archive: tar -czf ",
+                                ShellPath(name + ".tar.gz"), " -C ", ShellPath(file.path),
+                                " . and ", ShellPath(name + ".tar.gz#" + name)));
     }
     if (!found->is_regular) {
       return Wrong(absl::StrCat(file.path, " goes with the job, but is no regular file"), "");

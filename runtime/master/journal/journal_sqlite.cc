@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "runtime/base/errno_advice.h"
+#include "runtime/base/shell_path.h"
 
 namespace weir::master {
 namespace {
@@ -130,10 +131,10 @@ class SqliteJournal final : public Journal {
 };
 
 absl::Status SqliteJournal::Damaged(absl::string_view detail) const {
-  return absl::DataLossError(
-      absl::StrCat("the journal ", path_, " is damaged (", detail,
-                   "); restore it from a copy, or move it away (mv ", path_, " ", path_,
-                   ".damaged) and start again: past jobs are then no longer listed"));
+  return absl::DataLossError(absl::StrCat(
+      "the journal ", path_, " is damaged (", detail,
+      "); restore it from a copy, or move it away (mv ", ShellPath(path_), " ",
+      ShellPath(path_ + ".damaged"), ") and start again: past jobs are then no longer listed"));
 }
 
 absl::Status SqliteJournal::Failure(int code, absl::string_view doing) const {

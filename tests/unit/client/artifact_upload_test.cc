@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "runtime/base/job_errors.h"
+#include "runtime/client/ship/shipped_files.h"
 #include "tests/unit/client/command_host_test_base.h"
 #include "tests/unit/client/scripted_master.h"
 
@@ -116,6 +118,16 @@ TEST_F(ArtifactUploadTest, NamesWhatCannotBeSent) {
   master_.refusal = absl::ResourceExhaustedError("full");
   EXPECT_TRUE(absl::IsResourceExhausted(Send({dir_ + "/file", "name"})));
   EXPECT_EQ(spec_.artifacts_size(), 0);
+}
+
+TEST_F(ArtifactUploadTest, ADirectoryIsRefusedWithTheCommandThatPacksIt) {
+  std::filesystem::create_directory(dir_ + "/my data");
+  JobOptions job;
+  job.files = {{.path = "my data", .name = "my data"}};
+  const std::string advice = JobErrorFromStatus(CheckShippedFiles(job, host_)).advice();
+  EXPECT_NE(advice.find("tar -czf 'my data.tar.gz' -C 'my data' . and 'my data.tar.gz#my data'"),
+            std::string::npos)
+      << advice;
 }
 
 }  // namespace
