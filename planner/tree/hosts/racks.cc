@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <queue>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "planner/tree/hosts/lane_clock.h"
 #include "planner/tree/model/schedule_timing.h"
@@ -71,6 +75,135 @@ class ListWaits {
   std::vector<std::vector<std::int32_t>> next_;
 };
 
+/// Places the messages of a list: always the one that can start first, ties by its place in it.
+class EarliestFirstOrder {
+ public:
+  EarliestFirstOrder(const Schedule& schedule, PortModel ports, const NetworkModel& network,
+                     Seconds lanes_early_s, bool keeps_receives)
+      : messages_(schedule.messages),
+        clock_(schedule.num_machines, static_cast<std::int32_t>(schedule.segment_units.size()),
+               ports),
+        lanes_(network, lanes_early_s),
+        waits_(schedule, keeps_receives),
+        joined_(messages_.size(), false) {
+    std::map<std::tuple<MachineIndex, MachineIndex, Seconds, Seconds>, std::size_t> number;
+    for (const Message& message : messages_) {
+      const auto found = number.try_emplace(
+          {message.sender, message.receiver, message.flight_s, message.port_s}, number.size());
+      crowd_of_.push_back(found.first->second);
+    }
+    crowds_.resize(number.size());
+  }
+
+  /// Appends all messages to `ordered`, whose root is that of the list, and sets its makespan.
+  void Run(Schedule& ordered) {
+    for (std::int32_t k = 0; k < static_cast<std::int32_t>(messages_.size()); ++k) {
+      if (waits_.IsFree(k)) entries_.emplace(0.0, k);
+    }
+    while (!entries_.empty()) {
+      const Entry entry = entries_.top();
+      entries_.pop();
+      if (joined_[static_cast<std::size_t>(entry.second)]) {
+        LookAtCrowd(entry, ordered);
+      } else {
+        LookAtOne(entry, ordered);
+      }
+    }
+  }
+
+ private:
+  /// A lower bound of a start, which is looked at again when it comes up, and a message.
+  using Entry = std::pair<Seconds, std::int32_t>;
+
+  /// Messages of one pair that hold its ports equally long and that nothing but ports and lanes
+  /// keeps. They would all start at the same time, so the first of the list stands for them: those
+  /// behind it are not looked at whenever the port is busy.
+  struct Crowd {
+    std::priority_queue<std::int32_t, std::vector<std::int32_t>, std::greater<>> messages;
+    std::optional<Entry> entry;  // never beyond the start of its first message
+  };
+
+  Message& At(std::int32_t index) { return messages_[static_cast<std::size_t>(index)]; }
+  Crowd& CrowdOf(std::int32_t index) { return crowds_[crowd_of_[static_cast<std::size_t>(index)]]; }
+
+  Seconds EarliestStart(const Message& message, Seconds start_s) {
+    start_s = clock_.EarliestStart(message, start_s);
+    // A lane may fall free when a machine combines: both have to agree.
+    for (Seconds tried_s = -1; tried_s < start_s;) {
+      tried_s = start_s;
+      start_s = lanes_.EarliestStart(message.sender, message.receiver, tried_s);
+      if (start_s > tried_s) start_s = clock_.EarliestStart(message, start_s);
+    }
+    return start_s;
+  }
+
+  /// When ports and lanes let the message start, whatever it carries.
+  Seconds PortsAllow(Message message) {
+    message.segment_end = message.segment_begin;
+    return EarliestStart(message, 0);
+  }
+
+  void LookAtOne(Entry entry, Schedule& ordered) {
+    const auto [bound_s, index] = entry;
+    const Seconds ports_s = PortsAllow(At(index));
+    const Seconds start_s = EarliestStart(At(index), ports_s);
+    if (start_s == ports_s && start_s >= bound_s) {
+      Join(index, start_s);
+    } else if (start_s > bound_s) {
+      entries_.emplace(start_s, index);
+    } else {
+      Place(index, start_s, ordered);
+    }
+  }
+
+  void Join(std::int32_t index, Seconds start_s) {
+    joined_[static_cast<std::size_t>(index)] = true;
+    Crowd& crowd = CrowdOf(index);
+    crowd.messages.push(index);
+    const Entry entry{start_s, index};
+    if (!crowd.entry || entry < *crowd.entry) Enter(crowd, entry);
+  }
+
+  void Enter(Crowd& crowd, Entry entry) {
+    crowd.entry = entry;
+    entries_.push(entry);
+  }
+
+  void LookAtCrowd(Entry entry, Schedule& ordered) {
+    Crowd& crowd = CrowdOf(entry.second);
+    if (crowd.entry != entry) return;  // it has another entry by now
+    const std::int32_t first = crowd.messages.top();
+    const Seconds start_s = PortsAllow(At(first));
+    if (const Entry now{start_s, first}; now > entry) {
+      Enter(crowd, now);
+      return;
+    }
+    crowd.entry.reset();
+    crowd.messages.pop();
+    Place(first, start_s, ordered);
+    if (!crowd.messages.empty()) Enter(crowd, {start_s, crowd.messages.top()});
+  }
+
+  void Place(std::int32_t index, Seconds start_s, Schedule& ordered) {
+    Message& message = At(index);
+    const Seconds end_s = clock_.PlaceNotBefore(message, start_s);
+    lanes_.Place(message.sender, message.receiver, message.start_s,
+                 message.start_s + message.flight_s + message.port_s);
+    ordered.messages.push_back(message);
+    if (message.receiver == ordered.root) ordered.makespan_s = std::max(ordered.makespan_s, end_s);
+    waits_.Placed(index, [&](std::int32_t next) { entries_.emplace(start_s, next); });
+  }
+
+  std::vector<Message> messages_;
+  PortClock clock_;
+  LaneClock lanes_;
+  ListWaits waits_;
+  std::vector<bool> joined_;           // by message: its crowd speaks for it
+  std::vector<std::size_t> crowd_of_;  // by message
+  std::vector<Crowd> crowds_;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> entries_;
+};
+
 }  // namespace
 
 Racks RacksOf(const NetworkModel& network, MachineIndex root) {
@@ -100,43 +233,7 @@ Schedule EarliestFirst(const Schedule& schedule, PortModel ports, const NetworkM
   Schedule ordered = schedule;
   ordered.messages.clear();
   ordered.makespan_s = 0;
-  std::vector<Message> messages = schedule.messages;
-  PortClock clock(schedule.num_machines, static_cast<std::int32_t>(schedule.segment_units.size()),
-                  ports);
-  LaneClock lanes(network, lanes_early_s);
-  const auto earliest_start = [&](const Message& message) {
-    Seconds start_s = clock.EarliestStart(message);
-    // A lane may fall free when a machine combines: both have to agree.
-    for (Seconds tried_s = -1; tried_s < start_s;) {
-      tried_s = start_s;
-      start_s = lanes.EarliestStart(message.sender, message.receiver, tried_s);
-      if (start_s > tried_s) start_s = clock.EarliestStart(message, start_s);
-    }
-    return start_s;
-  };
-  ListWaits waits(schedule, keeps_receives);
-  // A key is a lower bound of the start: it is looked at again when it comes up.
-  using Key = std::pair<Seconds, std::int32_t>;
-  std::priority_queue<Key, std::vector<Key>, std::greater<>> open;
-  for (std::int32_t k = 0; k < static_cast<std::int32_t>(messages.size()); ++k) {
-    if (waits.IsFree(k)) open.emplace(0.0, k);
-  }
-  while (!open.empty()) {
-    const auto [bound_s, index] = open.top();
-    open.pop();
-    Message& message = messages[static_cast<std::size_t>(index)];
-    const Seconds start_s = earliest_start(message);
-    if (start_s > bound_s) {
-      open.emplace(start_s, index);
-      continue;
-    }
-    const Seconds end_s = clock.PlaceNotBefore(message, start_s);
-    lanes.Place(message.sender, message.receiver, message.start_s,
-                message.start_s + message.flight_s + message.port_s);
-    ordered.messages.push_back(message);
-    if (message.receiver == ordered.root) ordered.makespan_s = std::max(ordered.makespan_s, end_s);
-    waits.Placed(index, [&](std::int32_t next) { open.emplace(start_s, next); });
-  }
+  EarliestFirstOrder(schedule, ports, network, lanes_early_s, keeps_receives).Run(ordered);
   return ordered;
 }
 

@@ -32,10 +32,10 @@ std::vector<MachineIndex> RackOrder(const Racks& racks);
 ///   keeps_receives = every machine receives in the list's order, whatever the segment.
 /// Requires: a schedule whose list can be carried out in its order; CheckNetwork is OK and
 ///   num_workers is num_machines.
-/// Thread-safety: pure. Time: O(messages * segments per message log). Memory: 16 bytes a machine
-/// and
-///   segment.
-/// Checked by: tests/unit/planner_tree/rack_schedules_test.cc.
+/// Thread-safety: pure. Time: O(messages * segments per message log) where ports and cuts have few
+///   pairs that wait for them; what waits is looked at once a pair and length, not once a message.
+///   Memory: 16 bytes a machine and segment.
+/// Checked by: tests/unit/planner_tree/earliest_first_test.cc.
 Schedule EarliestFirst(const Schedule& schedule, PortModel ports, const NetworkModel& network,
                        Seconds lanes_early_s = 0, bool keeps_receives = false);
 
