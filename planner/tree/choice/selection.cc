@@ -110,13 +110,13 @@ class Chooser {
   void OfferAll() {
     if (!problem_.slowdown.empty()) {
       AddSpeeds();
-    } else if (Limited()) {
+    } else if (Limited() && !UnderCuts()) {
       AddLimited();
     } else {
       AddHomogeneous();
       if (UnderCuts()) AddRacks();
       // Full duplex: segments may be on the way between all machines at once.
-      if (problem_.max_transfers < problem_.num_machines) AddLimited();
+      if (problem_.LimitsTransfers()) AddLimited();
     }
     WaitForAll();
     if (!problem_.ready_s.empty()) AddReleaseDates();
@@ -356,6 +356,8 @@ class Chooser {
         Refuse("greedy tree under the limit", std::string(placement.status().message()));
       }
     }
+    // Lanes hold them to the limit, too.
+    if (UnderCuts()) return;
     Refuse("segmented schedules", absl::StrCat("segmented schedules do not keep to ",
                                                problem_.max_transfers, " transfers at once"));
   }
@@ -464,6 +466,11 @@ NetworkModel NetworkOfMachines(const ReductionProblem& problem) {
   network.num_workers = problem.num_machines;
   network.cuts = problem.cuts;
   network.port_slowdown = problem.slowdown;
+  if (!problem.LimitsTransfers()) return network;
+  NetworkModel limited = LimitedTotal(problem.num_machines, /*seconds_per_byte=*/0,
+                                      static_cast<std::int32_t>(problem.max_transfers));
+  network.cuts.push_back(std::move(limited.cuts.front()));
+  network.port_slowdown.clear();
   return network;
 }
 

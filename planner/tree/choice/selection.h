@@ -42,12 +42,16 @@ struct ReductionProblem {
   /// not have the cuts: its times do not keep to their lanes.
   bool shares_cuts = false;
 
-  /// By how much earlier than it ends a message gives its lanes back.
-  Seconds LanesEarly() const { return shares_cuts ? costs.alpha_s : 0; }
+  /// Whether max_transfers bounds anything.
+  bool LimitsTransfers() const { return max_transfers < num_machines; }
+  /// By how much earlier than it ends a message gives its lanes back. Under a limit, which counts
+  /// whole messages, no earlier.
+  Seconds LanesEarly() const { return shares_cuts && !LimitsTransfers() ? costs.alpha_s : 0; }
 };
 
 /// Returns the network of the problem's machines as far as lanes are concerned: cuts and slow
-/// ports.
+/// ports. A limit on transfers is one more cut, over all pairs; it counts transfers, of which one
+/// of a slow port is no smaller part.
 NetworkModel NetworkOfMachines(const ReductionProblem& problem);
 
 /// One way to reduce and what it takes, or why it does not apply.
@@ -70,7 +74,8 @@ struct ReductionChoice {
 /// Chooses the shortest of the candidates for this problem; ties go to the earlier in this list.
 ///
 /// - limit on transfers: Algorithm 2 of 000, and below p/2 nothing else; above it also whatever
-///   below keeps to it; with release dates the reversed greedy under the limit;
+///   below keeps to it; with release dates the reversed greedy under the limit. Beside cuts it is
+///   one more cut, and all that is below is timed within it;
 /// - release dates: reversed greedy, against waiting for all and then the best of the rest;
 /// - speeds: slowest-node-first, local search, slot search or class table where they are exact; of
 ///   whole elements, a message as long as its sender's port takes, as in 003. On real ports

@@ -26,27 +26,13 @@ constexpr std::int64_t kLimitedRingMax = 1 << 13;
 /// Parts of a ring's segments that are tried.
 constexpr std::int32_t kRingParts[] = {1, 2, 4, 8, 16};
 
-/// The lanes of the problem's machines: its cuts and, where it bounds what travels at once, one
-/// more over all pairs.
-NetworkModel LanesOf(const ReductionProblem& problem) {
-  NetworkModel network = NetworkOfMachines(problem);
-  if (problem.max_transfers >= problem.num_machines) return network;
-  NetworkModel limited = LimitedTotal(problem.num_machines, /*seconds_per_byte=*/0,
-                                      static_cast<std::int32_t>(problem.max_transfers));
-  network.cuts.push_back(std::move(limited.cuts.front()));
-  // The limit counts transfers: one of a slow port is no smaller part of it.
-  network.port_slowdown.clear();
-  return network;
-}
-
 /// Times under the lanes that limit and cuts leave, at the starts that stand in the schedule where
 /// these hold, or each message as early as may be: whichever ends first.
 absl::Status TimeOnLanes(const ReductionProblem& problem, SpreadingSchedule& collective) {
-  const NetworkModel network = LanesOf(problem);
-  const Seconds early_s = problem.max_transfers < problem.num_machines ? 0 : problem.LanesEarly();
+  const NetworkModel network = NetworkOfMachines(problem);
   const auto time = [&](Schedule& schedule) {
-    return TimeUnderCuts(network, problem.ports, early_s, collective.spreads, problem.ready_s,
-                         schedule);
+    return TimeUnderCuts(network, problem.ports, problem.LanesEarly(), collective.spreads,
+                         problem.ready_s, schedule);
   };
   Schedule earliest = collective.schedule;
   bool has_starts = false;

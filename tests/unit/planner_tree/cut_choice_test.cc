@@ -106,6 +106,41 @@ TEST(CutChoice, EveryCandidateKeepsToTheLanes) {
   }
 }
 
+// The tree that keeps to a limit was timed anew under the cuts alone, and refused where that broke
+// the limit; segments were not tried at all.
+TEST(CutChoice, KeepsToALimitOfTransfersBesideTheCuts) {
+  for (const std::vector<std::int32_t>& sizes :
+       std::vector<std::vector<std::int32_t>>{{4, 4, 4, 4}, {2, 2, 2, 2, 2, 2, 2, 2}, {5, 3, 1}}) {
+    for (const std::int32_t limit : {1, 2, 3, 5}) {
+      for (const bool shares : {false, true}) {
+        for (const bool commutative : {true, false}) {
+          NetworkModel network = RackNetwork(sizes, 1);
+          ReductionProblem problem = ProblemOn(network, 100, {1, 1, 1});
+          problem.max_segments = 16;
+          problem.max_transfers = limit;
+          problem.shares_cuts = shares;
+          problem.commutative = commutative;
+          network.cuts.push_back(LimitedTotal(network.num_workers, 1, limit).cuts.front());
+          const auto schedules = EveryReduction(problem);
+          ASSERT_TRUE(schedules.ok()) << schedules.status();
+          for (const Schedule& schedule : *schedules) {
+            ASSERT_EQ(LaneFault(schedule, network), "") << schedule.method << " K " << limit;
+          }
+          // All but one send the element, `limit` of them at a time.
+          const ReductionChoice choice = *ChooseReduction(problem);
+          EXPECT_EQ(ScheduleFault(choice.schedule, problem.ports), "") << choice.schedule.method;
+          const double sent_s = 100.0 * (network.num_workers - 1);
+          EXPECT_GE(choice.schedule.makespan_s, sent_s / limit) << choice.schedule.method;
+          EXPECT_LE(choice.schedule.makespan_s, sent_s + 101.0 * network.num_workers);
+          const auto all = ChooseAllReduce(problem);
+          ASSERT_TRUE(all.ok()) << all.status();
+          EXPECT_EQ(LaneFault(all->schedule, network), "") << all->schedule.method;
+        }
+      }
+    }
+  }
+}
+
 // Machines need not be numbered rack by rack: the choice finds who is near.
 TEST(CutChoice, NumbersOfMachinesDoNotMatter) {
   const NetworkModel network = RackNetwork({4, 4, 4, 4}, 1);
