@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -90,14 +91,46 @@ absl::Status CountSlowerPorts(bool backwards, const ReductionProblem& problem,
   return Time(problem, collective);
 }
 
-/// Sorts the messages by start; ties keep their order.
-void SortByStart(SpreadingSchedule& collective) {
-  std::vector<std::size_t> order(collective.schedule.messages.size());
+/// A start, and by how many messages that start then, too, what is sent came one after the other.
+using Turn = std::pair<Seconds, std::int32_t>;
+
+/// By message: its turn, after those of all messages that bring its sender what it carries. These
+/// stand before it in the list, or behind it if the list is `backwards`. They start before it, but
+/// for messages that take no time, or so little that it is lost beside when they start.
+std::vector<Turn> TurnsOf(const Schedule& schedule, bool backwards) {
+  const std::size_t num_segments = schedule.segment_units.size();
+  const auto cell = [&](MachineIndex machine, std::int32_t segment) {
+    return static_cast<std::size_t>(machine) * num_segments +
+           static_cast<std::size_t>(segment) % num_segments;
+  };
+  constexpr Turn kNobody{-std::numeric_limits<double>::infinity(), 0};
+  std::vector<Turn> brought(static_cast<std::size_t>(schedule.num_machines) * num_segments,
+                            kNobody);
+  std::vector<Turn> turns(schedule.messages.size());
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    const std::size_t k = backwards ? turns.size() - 1 - i : i;
+    const Message& message = schedule.messages[k];
+    Turn turn{message.start_s, 0};
+    for (std::int32_t j = message.segment_begin; j < message.segment_end; ++j) {
+      const auto [start_s, place] = brought[cell(message.sender, j)];
+      turn = std::max(turn, Turn{start_s, place + 1});
+    }
+    for (std::int32_t j = message.segment_begin; j < message.segment_end; ++j) {
+      Turn& at = brought[cell(message.receiver, j)];
+      at = std::max(at, turn);
+    }
+    turns[k] = turn;
+  }
+  return turns;
+}
+
+/// Sorts the messages by their turns; ties keep their order.
+void SortByTurn(const std::vector<Turn>& turns, SpreadingSchedule& collective) {
+  std::vector<std::size_t> order(turns.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const std::vector<Message>& messages = collective.schedule.messages;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return messages[a].start_s < messages[b].start_s;
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return turns[a] < turns[b]; });
   std::vector<Message> sorted;
   std::vector<bool> spreads;
   for (const std::size_t k : order) {
@@ -117,7 +150,7 @@ absl::StatusOr<SpreadingSchedule> Reversed(const Schedule& reduction,
     message.start_s = reduction.makespan_s - message.start_s - message.flight_s - message.port_s;
     message.combine_s = 0;
   }
-  SortByStart(spread);
+  SortByTurn(TurnsOf(spread.schedule, /*backwards=*/true), spread);
   if (absl::Status status = Time(problem, spread); !status.ok()) return status;
   return spread;
 }
@@ -195,7 +228,7 @@ absl::StatusOr<SpreadingSchedule> Joined(const Schedule& reduction, const Spread
     joined.schedule.messages.push_back(message);
     joined.spreads.push_back(true);
   }
-  SortByStart(joined);
+  SortByTurn(TurnsOf(joined.schedule, /*backwards=*/false), joined);
   if (absl::Status status = Time(problem, joined); !status.ok()) return status;
   return joined;
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@
 #include "planner/tree/write/spreading_plan.h"
 #include "planner/tree/write/tree_plan.h"
 #include "tests/unit/planner_tree/plan_execution.h"
+#include "tests/unit/planner_tree/port_models.h"
+#include "tests/unit/planner_tree/rack_networks.h"
 
 namespace weir::planner::tree {
 namespace {
@@ -299,6 +302,74 @@ TEST(SpreadingTest, AllReducesWaitForTheElements) {
         ASSERT_TRUE(plan.ok()) << plan.status();
         EXPECT_EQ(CheckPlan(*plan), absl::OkStatus());
         ExpectAllOperands(*plan, problem);
+      }
+    }
+  }
+}
+
+// Follows the messages in their order. Returns "" if nobody sends what it does not hold, or copies
+// a part of the operands, and every machine ends with all of them, or with the root's.
+std::string OrderFault(const SpreadingSchedule& chosen, bool broadcast, MachineIndex root) {
+  const auto p = static_cast<std::size_t>(chosen.schedule.num_machines);
+  const std::size_t q = chosen.schedule.segment_units.size();
+  const std::size_t all = broadcast ? 1 : p;
+  std::vector<std::vector<std::set<MachineIndex>>> held(p, std::vector<std::set<MachineIndex>>(q));
+  for (std::size_t i = 0; i < p; ++i) {
+    const auto machine = static_cast<MachineIndex>(i);
+    for (auto& segment : held[i]) {
+      if (!broadcast || machine == root) segment = {machine};
+    }
+  }
+  for (std::size_t k = 0; k < chosen.schedule.messages.size(); ++k) {
+    const Message& message = chosen.schedule.messages[k];
+    for (std::int32_t j = message.segment_begin; j < message.segment_end; ++j) {
+      std::set<MachineIndex>& from = held[At(message.sender)][At(j) % q];
+      std::set<MachineIndex>& to = held[At(message.receiver)][At(j) % q];
+      if (from.empty() || (chosen.spreads[k] && from.size() != all))
+        return absl::StrCat("message ", k, " sends ", from.size(), " operands of segment ", j);
+      if (chosen.spreads[k]) {
+        to = from;
+        continue;
+      }
+      to.insert(from.begin(), from.end());
+      from.clear();
+    }
+  }
+  for (std::size_t i = 0; i < p; ++i) {
+    for (const auto& segment : held[i]) {
+      if (segment.size() != all) return absl::StrCat("machine ", i, " ends with a part");
+    }
+  }
+  return "";
+}
+
+// Messages that take no time start together, and backwards in time stood in the order of the
+// reduction: a machine passed on what it did not have. Under cuts and limits nothing was chosen.
+TEST(SpreadingTest, MessagesThatTakeNoTimeComeAfterWhatTheyCarry) {
+  for (const std::int32_t p : {1, 2, 3, 5, 7, 8, 16}) {
+    for (const LinkCosts& costs : {LinkCosts{0, 0, 0}, LinkCosts{0, 0, 1}, LinkCosts{1, 1, 1}}) {
+      for (const PortModel& ports : {kOverlap, kBidirectional, kUnidirectional}) {
+        for (const bool racks : {false, true}) {
+          ReductionProblem problem = Problem(p, 8, 0);
+          problem.costs = costs;
+          problem.ports = ports;
+          problem.max_segments = 8;
+          if (racks) {
+            std::vector<std::int32_t> sizes(At(p / 2), 2);
+            if (p % 2 == 1) sizes.push_back(1);
+            problem.cuts = RackNetwork(sizes, 1).cuts;
+          }
+          const auto spread = ChooseBroadcast(problem);
+          // So late that a message's time is lost beside it.
+          if (costs.alpha_s > 0) problem.ready_s.assign(At(p), 1e100);
+          const auto chosen = ChooseAllReduce(problem);
+          ASSERT_TRUE(spread.ok()) << spread.status();
+          ASSERT_TRUE(chosen.ok()) << chosen.status();
+          SCOPED_TRACE(absl::StrCat("p=", p, " alpha ", costs.alpha_s, " gamma ",
+                                    costs.gamma_s_per_unit, racks ? " racks" : ""));
+          EXPECT_EQ(OrderFault(*spread, true, 0), "") << spread->schedule.method;
+          EXPECT_EQ(OrderFault(*chosen, false, 0), "") << chosen->schedule.method;
+        }
       }
     }
   }
