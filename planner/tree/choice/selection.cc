@@ -33,41 +33,6 @@ namespace {
 /// Messages of one built candidate; keeps a choice within some 100 ms.
 constexpr std::int64_t kCandidateMessagesMax = 1 << 19;
 
-absl::Status CheckProblem(const ReductionProblem& problem) {
-  if (absl::Status status =
-          CheckSegmented(problem.num_machines, {problem.element_units}, problem.costs);
-      !status.ok()) {
-    return status;
-  }
-  const std::int64_t p = problem.num_machines;
-  if (absl::Status status = CheckCount("root", problem.root, 0, p - 1); !status.ok()) return status;
-  if (absl::Status status = CheckCount("K", problem.max_transfers, 1, kNoTransferLimit);
-      !status.ok())
-    return status;
-  if (absl::Status status = CheckCount("max_segments", problem.max_segments, 1, kMessagesMax);
-      !status.ok()) {
-    return status;
-  }
-  for (const auto& [field, values] :
-       {std::pair{"slowdown", &problem.slowdown}, {"ready_s", &problem.ready_s}}) {
-    if (values->empty()) continue;
-    if (absl::Status status = CheckCosts(field, *values); !status.ok()) return status;
-    if (static_cast<std::int64_t>(values->size()) != p) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(field, " has ", values->size(), " entries; p = ", p));
-    }
-  }
-  for (double slowdown : problem.slowdown) {
-    if (slowdown < 1)
-      return absl::InvalidArgumentError(
-          absl::StrCat("slowdown is ", slowdown, "; it must be >= 1"));
-  }
-  if (problem.cuts.empty()) return absl::OkStatus();
-  if (!problem.ports.latency_holds_ports)
-    return absl::InvalidArgumentError("cuts are given, but latency holds no port");
-  return CheckNetwork(NetworkOfMachines(problem));
-}
-
 // Transfers that begin when others end do not count with them.
 std::int64_t MostTransfersAtOnce(const Schedule& schedule) {
   std::vector<std::pair<Seconds, int>> changes;
@@ -461,6 +426,41 @@ class Chooser {
 
 }  // namespace
 
+absl::Status CheckReductionProblem(const ReductionProblem& problem) {
+  if (absl::Status status =
+          CheckSegmented(problem.num_machines, {problem.element_units}, problem.costs);
+      !status.ok()) {
+    return status;
+  }
+  const std::int64_t p = problem.num_machines;
+  if (absl::Status status = CheckCount("root", problem.root, 0, p - 1); !status.ok()) return status;
+  if (absl::Status status = CheckCount("K", problem.max_transfers, 1, kNoTransferLimit);
+      !status.ok())
+    return status;
+  if (absl::Status status = CheckCount("max_segments", problem.max_segments, 1, kMessagesMax);
+      !status.ok()) {
+    return status;
+  }
+  for (const auto& [field, values] :
+       {std::pair{"slowdown", &problem.slowdown}, {"ready_s", &problem.ready_s}}) {
+    if (values->empty()) continue;
+    if (absl::Status status = CheckCosts(field, *values); !status.ok()) return status;
+    if (static_cast<std::int64_t>(values->size()) != p) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(field, " has ", values->size(), " entries; p = ", p));
+    }
+  }
+  for (double slowdown : problem.slowdown) {
+    if (slowdown < 1)
+      return absl::InvalidArgumentError(
+          absl::StrCat("slowdown is ", slowdown, "; it must be >= 1"));
+  }
+  if (problem.cuts.empty()) return absl::OkStatus();
+  if (!problem.ports.latency_holds_ports)
+    return absl::InvalidArgumentError("cuts are given, but latency holds no port");
+  return CheckNetwork(NetworkOfMachines(problem));
+}
+
 NetworkModel NetworkOfMachines(const ReductionProblem& problem) {
   NetworkModel network;
   network.num_workers = problem.num_machines;
@@ -475,12 +475,12 @@ NetworkModel NetworkOfMachines(const ReductionProblem& problem) {
 }
 
 absl::StatusOr<ReductionChoice> ChooseReduction(const ReductionProblem& problem) {
-  if (absl::Status status = CheckProblem(problem); !status.ok()) return status;
+  if (absl::Status status = CheckReductionProblem(problem); !status.ok()) return status;
   return Chooser(problem).Choose();
 }
 
 absl::StatusOr<std::vector<Schedule>> EveryReduction(const ReductionProblem& problem) {
-  if (absl::Status status = CheckProblem(problem); !status.ok()) return status;
+  if (absl::Status status = CheckReductionProblem(problem); !status.ok()) return status;
   return Chooser(problem).All();
 }
 

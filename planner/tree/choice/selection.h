@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "planner/plan/network_model.h"
 #include "planner/tree/model/schedule.h"
@@ -48,6 +49,9 @@ struct ReductionProblem {
   /// whole messages, no earlier.
   Seconds LanesEarly() const { return shares_cuts && !LimitsTransfers() ? costs.alpha_s : 0; }
 };
+
+/// Checks every field. Errors: kInvalidArgument, as of ChooseReduction.
+absl::Status CheckReductionProblem(const ReductionProblem& problem);
 
 /// Returns the network of the problem's machines as far as lanes are concerned: cuts and slow
 /// ports. A limit on transfers is one more cut, over all pairs; it counts transfers, of which one

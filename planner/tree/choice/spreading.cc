@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
-#include <numeric>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "planner/tree/choice/operand_order.h"
 #include "planner/tree/choice/schedule_forms.h"
+#include "planner/tree/choice/start_order.h"
 #include "planner/tree/hosts/host_times.h"
 #include "planner/tree/hosts/racks.h"
 #include "planner/tree/model/schedule_timing.h"
@@ -91,56 +90,6 @@ absl::Status CountSlowerPorts(bool backwards, const ReductionProblem& problem,
   return Time(problem, collective);
 }
 
-/// A start, and by how many messages that start then, too, what is sent came one after the other.
-using Turn = std::pair<Seconds, std::int32_t>;
-
-/// By message: its turn, after those of all messages that bring its sender what it carries. These
-/// stand before it in the list, or behind it if the list is `backwards`. They start before it, but
-/// for messages that take no time, or so little that it is lost beside when they start.
-std::vector<Turn> TurnsOf(const Schedule& schedule, bool backwards) {
-  const std::size_t num_segments = schedule.segment_units.size();
-  const auto cell = [&](MachineIndex machine, std::int32_t segment) {
-    return static_cast<std::size_t>(machine) * num_segments +
-           static_cast<std::size_t>(segment) % num_segments;
-  };
-  constexpr Turn kNobody{-std::numeric_limits<double>::infinity(), 0};
-  std::vector<Turn> brought(static_cast<std::size_t>(schedule.num_machines) * num_segments,
-                            kNobody);
-  std::vector<Turn> turns(schedule.messages.size());
-  for (std::size_t i = 0; i < turns.size(); ++i) {
-    const std::size_t k = backwards ? turns.size() - 1 - i : i;
-    const Message& message = schedule.messages[k];
-    Turn turn{message.start_s, 0};
-    for (std::int32_t j = message.segment_begin; j < message.segment_end; ++j) {
-      const auto [start_s, place] = brought[cell(message.sender, j)];
-      turn = std::max(turn, Turn{start_s, place + 1});
-    }
-    for (std::int32_t j = message.segment_begin; j < message.segment_end; ++j) {
-      Turn& at = brought[cell(message.receiver, j)];
-      at = std::max(at, turn);
-    }
-    turns[k] = turn;
-  }
-  return turns;
-}
-
-/// Sorts the messages by their turns; ties keep their order.
-void SortByTurn(const std::vector<Turn>& turns, SpreadingSchedule& collective) {
-  std::vector<std::size_t> order(turns.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const std::vector<Message>& messages = collective.schedule.messages;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return turns[a] < turns[b]; });
-  std::vector<Message> sorted;
-  std::vector<bool> spreads;
-  for (const std::size_t k : order) {
-    sorted.push_back(messages[k]);
-    spreads.push_back(collective.spreads[k]);
-  }
-  collective.schedule.messages = std::move(sorted);
-  collective.spreads = std::move(spreads);
-}
-
 /// The reduction backwards in time: who received, sends.
 absl::StatusOr<SpreadingSchedule> Reversed(const Schedule& reduction,
                                            const ReductionProblem& problem) {
@@ -150,9 +99,51 @@ absl::StatusOr<SpreadingSchedule> Reversed(const Schedule& reduction,
     message.start_s = reduction.makespan_s - message.start_s - message.flight_s - message.port_s;
     message.combine_s = 0;
   }
-  SortByTurn(TurnsOf(spread.schedule, /*backwards=*/true), spread);
+  SortByStart(/*makers_last=*/true, spread);
   if (absl::Status status = Time(problem, spread); !status.ok()) return status;
   return spread;
+}
+
+/// The best reduction of a free operation backwards in time; on slow ports each message takes the
+/// time of its receiver's (003).
+absl::StatusOr<SpreadingSchedule> BackwardsReduction(const ReductionProblem& problem) {
+  // What is sent backwards crosses the cuts the other way.
+  ReductionProblem backwards = problem;
+  for (Cut& cut : backwards.cuts) std::swap(cut.from, cut.to);
+  absl::StatusOr<ReductionChoice> reduce = ChooseReduction(backwards);
+  if (!reduce.ok()) return reduce.status();
+  absl::StatusOr<SpreadingSchedule> spread = Reversed(reduce->schedule, problem);
+  if (!spread.ok()) return spread.status();
+  spread->schedule.method = absl::StrCat(reduce->schedule.method, ", reversed");
+  spread->candidates = std::move(reduce->candidates);
+  return spread;
+}
+
+/// Times `tree`, which is BackwardsReduction's, on the slow ports, and beside it the broadcast of
+/// equal ports, whose segments mostly end sooner. Returns the shorter one.
+absl::StatusOr<SpreadingSchedule> OnSlowPorts(const ReductionProblem& problem,
+                                              absl::StatusOr<SpreadingSchedule> tree) {
+  if (tree.ok()) {
+    absl::Status status = CountSlowerPorts(/*backwards=*/true, problem, *tree);
+    if (!status.ok()) return status;
+  }
+  ReductionProblem equal = problem;
+  equal.slowdown.clear();
+  absl::StatusOr<SpreadingSchedule> other = BackwardsReduction(equal);
+  if (!other.ok()) return tree;
+  SlowDownPorts(problem.slowdown, problem.costs, other->schedule);
+  if (absl::Status status = Time(problem, *other); !status.ok()) return status;
+  if (!tree.ok()) return other;
+  std::vector<ReductionCandidate> timed;
+  for (const Schedule* schedule : {&tree->schedule, &other->schedule}) {
+    timed.push_back({schedule->method, static_cast<std::int64_t>(schedule->segment_units.size()),
+                     schedule->makespan_s, ""});
+  }
+  const bool other_is_shorter = other->schedule.makespan_s < tree->schedule.makespan_s;
+  if (other_is_shorter) std::swap(timed[0], timed[1]);
+  SpreadingSchedule& best = other_is_shorter ? *other : *tree;
+  best.candidates = std::move(timed);
+  return std::move(best);
 }
 
 /// Borders between segments closer than this part of the element are one.
@@ -228,7 +219,7 @@ absl::StatusOr<SpreadingSchedule> Joined(const Schedule& reduction, const Spread
     joined.schedule.messages.push_back(message);
     joined.spreads.push_back(true);
   }
-  SortByTurn(TurnsOf(joined.schedule, /*backwards=*/false), joined);
+  SortByStart(/*makers_last=*/false, joined);
   if (absl::Status status = Time(problem, joined); !status.ok()) return status;
   return joined;
 }
@@ -289,8 +280,6 @@ class AllReduceChooser {
         !status.ok()) {
       return status;
     }
-    if (absl::Status status = CountSlowerPorts(/*backwards=*/true, free, *spread); !status.ok())
-      return status;
     const Schedule& reduction = reduced.schedule;
     // Backwards the reduction keeps its makespan, whatever the order of its operands.
     const absl::StatusOr<SpreadingSchedule> back = Reversed(reduction, free);
@@ -460,17 +449,17 @@ class AllReduceChooser {
 }  // namespace
 
 absl::StatusOr<SpreadingSchedule> ChooseBroadcast(ReductionProblem problem) {
+  if (absl::Status status = CheckReductionProblem(problem); !status.ok()) return status;
   problem.commutative = true;
   problem.costs.gamma_s_per_unit = 0;
-  // What is sent backwards crosses the cuts the other way.
-  ReductionProblem backwards = problem;
-  for (Cut& cut : backwards.cuts) std::swap(cut.from, cut.to);
-  absl::StatusOr<ReductionChoice> reduce = ChooseReduction(backwards);
-  if (!reduce.ok()) return reduce.status();
-  absl::StatusOr<SpreadingSchedule> spread = Reversed(reduce->schedule, problem);
+  Seconds ready_s = 0;
+  if (!problem.ready_s.empty()) ready_s = problem.ready_s[static_cast<std::size_t>(problem.root)];
+  problem.ready_s.clear();
+  absl::StatusOr<SpreadingSchedule> spread = BackwardsReduction(problem);
+  if (!problem.slowdown.empty()) spread = OnSlowPorts(problem, std::move(spread));
   if (!spread.ok()) return spread.status();
-  spread->schedule.method = absl::StrCat(reduce->schedule.method, ", reversed");
-  spread->candidates = std::move(reduce->candidates);
+  for (Message& message : spread->schedule.messages) message.start_s += ready_s;
+  spread->schedule.makespan_s += ready_s;
   return spread;
 }
 

@@ -25,9 +25,11 @@ struct SpreadingSchedule {
 /// Chooses a broadcast from problem.root: the best reduction of a free operation, backwards in
 /// time. Every port carries the same messages in the opposite order, so it takes as long.
 ///
-/// Under a limit of transfers it keeps to that limit, too.
+/// Under a limit of transfers it keeps to that limit, too. On slow ports each message takes as long
+/// as the slower of its ports: of the tree for such ports (003) and the best for equal ones
+/// whichever is shorter then. It begins when the root's element is ready; the other dates,
+/// problem.commutative and gamma do not count.
 ///
-/// Requires: no release dates, no slow-downs; problem.commutative and gamma do not count.
 /// Errors: as ChooseReduction.
 /// Checked by: tests/unit/planner_tree/spreading_test.cc.
 absl::StatusOr<SpreadingSchedule> ChooseBroadcast(ReductionProblem problem);

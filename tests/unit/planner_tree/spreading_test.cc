@@ -278,35 +278,6 @@ TEST(SpreadingTest, AllReducesAreTimedOnSlowPorts) {
   }
 }
 
-TEST(SpreadingTest, AllReducesWaitForTheElements) {
-  for (const std::int32_t p : {4, 7}) {
-    for (const double bytes : {80.0, 800'000.0}) {
-      for (const std::int64_t limit : {std::int64_t{2}, kNoTransferLimit}) {
-        ReductionProblem problem = Problem(p, bytes, 1e-8);
-        problem.max_transfers = limit;
-        for (std::int32_t i = 0; i < p; ++i) problem.ready_s.push_back(i == 1 ? 2 : 0.01 * i);
-        const auto chosen = ChooseAllReduce(problem);
-        ASSERT_TRUE(chosen.ok()) << chosen.status();
-        SCOPED_TRACE(absl::StrCat(chosen->schedule.method, " p=", p, " ", bytes));
-        EXPECT_GT(chosen->schedule.makespan_s, 2);
-        EXPECT_LE(MostAtOnce(chosen->schedule), limit);
-        for (const Message& message : chosen->schedule.messages) {
-          EXPECT_GE(message.start_s, problem.ready_s[At(message.sender)]);
-        }
-        ReductionProblem free = problem;
-        free.ready_s.clear();
-        EXPECT_LE(chosen->schedule.makespan_s, (ChooseReduction(problem)->schedule.makespan_s +
-                                                ChooseBroadcast(free)->schedule.makespan_s) *
-                                                   (1 + 1e-9));
-        const auto plan = PlanOf(*chosen, problem);
-        ASSERT_TRUE(plan.ok()) << plan.status();
-        EXPECT_EQ(CheckPlan(*plan), absl::OkStatus());
-        ExpectAllOperands(*plan, problem);
-      }
-    }
-  }
-}
-
 // Follows the messages in their order. Returns "" if nobody sends what it does not hold, or copies
 // a part of the operands, and every machine ends with all of them, or with the root's.
 std::string OrderFault(const SpreadingSchedule& chosen, bool broadcast, MachineIndex root) {
@@ -341,6 +312,90 @@ std::string OrderFault(const SpreadingSchedule& chosen, bool broadcast, MachineI
     }
   }
   return "";
+}
+
+// The port of the root, too, through which nothing came in the reduction.
+TEST(SpreadingTest, BroadcastsAreTimedOnSlowPorts) {
+  for (const std::int32_t p : {2, 4, 7, 16}) {
+    for (const double bytes : {80.0, 8'000.0, 800'000.0}) {
+      for (const std::int32_t slow : {1, 0}) {
+        ReductionProblem problem = Problem(p, bytes, 0);
+        problem.slowdown.assign(At(p), 1);
+        problem.slowdown[At(slow)] = 4;
+        const auto chosen = ChooseBroadcast(problem);
+        ASSERT_TRUE(chosen.ok()) << chosen.status();
+        SCOPED_TRACE(absl::StrCat(chosen->schedule.method, " p=", p, " ", bytes, " slow ", slow));
+        EXPECT_EQ(OrderFault(*chosen, true, 0), "");
+        NetworkModel network =
+            NetworkOf(problem.costs, p, problem.element_units, static_cast<Bytes>(bytes));
+        network.port_slowdown = problem.slowdown;
+        const auto plan =
+            SpreadingPlan(*chosen, network, static_cast<Bytes>(bytes), kSpreadPlaceBytes);
+        ASSERT_TRUE(plan.ok()) << plan.status();
+        ExpectSound(*plan, *chosen, problem);
+        // The whole element crosses the slow port.
+        EXPECT_GE(chosen->schedule.makespan_s, 4 * 1e-7 * bytes);
+        EXPECT_EQ(chosen->schedule.makespan_s, chosen->candidates.front().length_s);
+      }
+    }
+  }
+}
+
+// Segments beat whole elements on ports that are all slow.
+TEST(SpreadingTest, BroadcastsOnSlowPortsAreNoLongerThanTheSlowestPortMakesThemAll) {
+  for (const std::int32_t p : {2, 5, 8, 16}) {
+    ReductionProblem problem = Problem(p, 800'000, 0);
+    problem.costs.beta_s_per_unit *= 4;
+    const auto all_slow = ChooseBroadcast(problem);
+    problem.costs.beta_s_per_unit /= 4;
+    problem.slowdown.assign(At(p), 4);
+    const auto chosen = ChooseBroadcast(problem);
+    ASSERT_TRUE(all_slow.ok() && chosen.ok()) << chosen.status();
+    EXPECT_LE(chosen->schedule.makespan_s, 1.5 * all_slow->schedule.makespan_s) << p;
+  }
+}
+
+// Nobody but the root has an element to wait for.
+TEST(SpreadingTest, ABroadcastWaitsForTheRootsElementAlone) {
+  ReductionProblem problem = Problem(4, 800, 0, true, 2);
+  const Seconds length_s = ChooseBroadcast(problem)->schedule.makespan_s;
+  problem.ready_s = {0, 100, 5, 1000};
+  const auto chosen = ChooseBroadcast(problem);
+  ASSERT_TRUE(chosen.ok()) << chosen.status();
+  EXPECT_NEAR(chosen->schedule.makespan_s, 5 + length_s, 1e-9);
+  EXPECT_EQ(OrderFault(*chosen, true, 2), "");
+  for (const Message& message : chosen->schedule.messages) EXPECT_GE(message.start_s, 5);
+  problem.ready_s.pop_back();
+  EXPECT_EQ(ChooseBroadcast(problem).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(SpreadingTest, AllReducesWaitForTheElements) {
+  for (const std::int32_t p : {4, 7}) {
+    for (const double bytes : {80.0, 800'000.0}) {
+      for (const std::int64_t limit : {std::int64_t{2}, kNoTransferLimit}) {
+        ReductionProblem problem = Problem(p, bytes, 1e-8);
+        problem.max_transfers = limit;
+        for (std::int32_t i = 0; i < p; ++i) problem.ready_s.push_back(i == 1 ? 2 : 0.01 * i);
+        const auto chosen = ChooseAllReduce(problem);
+        ASSERT_TRUE(chosen.ok()) << chosen.status();
+        SCOPED_TRACE(absl::StrCat(chosen->schedule.method, " p=", p, " ", bytes));
+        EXPECT_GT(chosen->schedule.makespan_s, 2);
+        EXPECT_LE(MostAtOnce(chosen->schedule), limit);
+        for (const Message& message : chosen->schedule.messages) {
+          EXPECT_GE(message.start_s, problem.ready_s[At(message.sender)]);
+        }
+        ReductionProblem free = problem;
+        free.ready_s.clear();
+        EXPECT_LE(chosen->schedule.makespan_s, (ChooseReduction(problem)->schedule.makespan_s +
+                                                ChooseBroadcast(free)->schedule.makespan_s) *
+                                                   (1 + 1e-9));
+        const auto plan = PlanOf(*chosen, problem);
+        ASSERT_TRUE(plan.ok()) << plan.status();
+        EXPECT_EQ(CheckPlan(*plan), absl::OkStatus());
+        ExpectAllOperands(*plan, problem);
+      }
+    }
+  }
 }
 
 // Messages that take no time start together, and backwards in time stood in the order of the
