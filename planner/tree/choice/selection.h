@@ -85,7 +85,8 @@ struct ReductionChoice {
 ///   whole elements, a message as long as its sender's port takes, as in 003. On real ports
 ///   segments mostly end sooner (Fig. 8 of 003: 3.5 instead of 4.5 though all ports were slow): who
 ///   plans for them offers the choice for equal ports beside this one, and has Predict decide
-///   (loop_plan.cc, tree_schedules.cc);
+///   (loop_plan.cc, tree_schedules.cc), or times both on the real ports (spreading.cc). Lengths of
+///   both models in one list would compare nothing;
 /// - order: one greedy tree by preorder, ordered pipeline, ordered two-tree (root at an end);
 /// - half duplex: greedy of 002 with searched segment count, Algorithm 1 where compute overlaps;
 /// - full duplex: Algorithm 1 or binomial, round-optimal, interleaved, Rabenseifner, reduce-scatter

@@ -265,22 +265,37 @@ class AllReduceChooser {
       best_ = std::move(offered);
   }
 
+  static SpreadingSchedule Reducing(const Schedule& reduction) {
+    return {reduction, std::vector<bool>(reduction.messages.size(), false), {}};
+  }
+
   absl::Status AddThroughRoot() {
     const absl::StatusOr<ReductionChoice> reduce = ChooseReduction(problem_);
-    if (!reduce.ok()) return reduce.status();
+    if (reduce.ok()) {
+      SpreadingSchedule reduced = Reducing(reduce->schedule);
+      absl::Status status = CountSlowerPorts(/*backwards=*/false, problem_, reduced);
+      if (status.ok()) status = AddThroughRootOf(reduced.schedule);
+      if (!status.ok()) return status;
+    }
+    if (problem_.slowdown.empty()) return reduce.status();
+    // For slow ports there are whole elements alone, and none that keep an order.
+    ReductionProblem equal = problem_;
+    equal.slowdown.clear();
+    const absl::StatusOr<ReductionChoice> other = ChooseReduction(equal);
+    if (!other.ok()) return reduce.status();
+    SpreadingSchedule reduced = Reducing(other->schedule);
+    SlowDownPorts(problem_.slowdown, problem_.costs, reduced.schedule);
+    if (absl::Status status = Time(problem_, reduced); !status.ok()) return status;
+    return AddThroughRootOf(reduced.schedule);
+  }
+
+  absl::Status AddThroughRootOf(const Schedule& reduction) {
     // With release dates the reduction says which machine has the result, and later than any date.
     ReductionProblem free = problem_;
-    free.root = reduce->schedule.root;
+    free.root = reduction.root;
     free.ready_s.clear();
     absl::StatusOr<SpreadingSchedule> spread = ChooseBroadcast(free);
     if (!spread.ok()) return spread.status();
-    SpreadingSchedule reduced{
-        reduce->schedule, std::vector<bool>(reduce->schedule.messages.size(), false), {}};
-    if (absl::Status status = CountSlowerPorts(/*backwards=*/false, problem_, reduced);
-        !status.ok()) {
-      return status;
-    }
-    const Schedule& reduction = reduced.schedule;
     // Backwards the reduction keeps its makespan, whatever the order of its operands.
     const absl::StatusOr<SpreadingSchedule> back = Reversed(reduction, free);
     if (!back.ok()) return back.status();
@@ -464,6 +479,7 @@ absl::StatusOr<SpreadingSchedule> ChooseBroadcast(ReductionProblem problem) {
 }
 
 absl::StatusOr<SpreadingSchedule> ChooseAllReduce(const ReductionProblem& problem) {
+  if (absl::Status status = CheckReductionProblem(problem); !status.ok()) return status;
   return AllReduceChooser(problem).Choose();
 }
 

@@ -37,6 +37,7 @@ absl::StatusOr<SpreadingSchedule> ChooseBroadcast(ReductionProblem problem);
 /// Chooses the shortest all-reduce:
 /// - reduction to a root, and a broadcast: of each segment from there as soon as the ports allow,
 ///   or in segments of its own once the reduction has ended, so that none is longer than the two;
+///   on slow ports also the reduction for equal ones, which may have segments and keep an order;
 /// - where the operation commutes: reduce-scatter on a circulant graph and all-gather on its
 ///   reverse; a ring of p or more segments, in parts that travel while others are combined;
 /// - under cuts also Rabenseifner's exchange near machines first and back far machines first

@@ -271,8 +271,8 @@ TEST(SpreadingTest, AllReducesAreTimedOnSlowPorts) {
         ASSERT_TRUE(plan.ok()) << plan.status();
         ExpectSound(*plan, *chosen, problem);
         ExpectAllOperands(*plan, problem);
-        // All but its own block crosses the slow port in either half.
-        EXPECT_GE(chosen->schedule.makespan_s, 2.0 * 4 * 1e-7 * bytes * (p - 1) / p);
+        // Of each place its operand, a partial or the result leaves through the slow port.
+        EXPECT_GE(chosen->schedule.makespan_s, 4 * 1e-7 * bytes);
       }
     }
   }
@@ -312,6 +312,47 @@ std::string OrderFault(const SpreadingSchedule& chosen, bool broadcast, MachineI
     }
   }
   return "";
+}
+
+// No reduction is made for slow ports and an order: there was no all-reduce either.
+TEST(SpreadingTest, AllReducesInOrderOnSlowPorts) {
+  for (const std::int32_t p : {2, 4, 7, 16}) {
+    for (const double bytes : {80.0, 8'000.0, 800'000.0}) {
+      for (const std::int32_t slow : {1, 0}) {
+        ReductionProblem problem = Problem(p, bytes, 1e-8, /*commutative=*/false);
+        problem.slowdown.assign(At(p), 1);
+        problem.slowdown[At(slow)] = 4;
+        const auto chosen = ChooseAllReduce(problem);
+        ASSERT_TRUE(chosen.ok()) << chosen.status();
+        SCOPED_TRACE(absl::StrCat(chosen->schedule.method, " p=", p, " ", bytes, " slow ", slow));
+        NetworkModel network =
+            NetworkOf(problem.costs, p, problem.element_units, static_cast<Bytes>(bytes));
+        network.port_slowdown = problem.slowdown;
+        const auto plan =
+            SpreadingPlan(*chosen, network, static_cast<Bytes>(bytes), kSpreadPlaceBytes);
+        ASSERT_TRUE(plan.ok()) << plan.status();
+        EXPECT_EQ(CheckPlan(*plan), absl::OkStatus());
+        ExpectAllOperands(*plan, problem);
+        EXPECT_GE(chosen->schedule.makespan_s, 4 * 1e-7 * bytes);
+      }
+    }
+  }
+}
+
+// Whole elements go log2(p) times through ports that are all slow.
+TEST(SpreadingTest, AllReducesOnSlowPortsAreNoLongerThanAllAtTheSlowestRate) {
+  for (const std::int32_t p : {4, 8, 16}) {
+    for (const bool commutative : {true, false}) {
+      ReductionProblem problem = Problem(p, 800'000, 1e-9, commutative);
+      problem.costs.beta_s_per_unit *= 4;
+      const auto all_slow = ChooseAllReduce(problem);
+      problem.costs.beta_s_per_unit /= 4;
+      problem.slowdown.assign(At(p), 4);
+      const auto chosen = ChooseAllReduce(problem);
+      ASSERT_TRUE(all_slow.ok() && chosen.ok()) << chosen.status();
+      EXPECT_LE(chosen->schedule.makespan_s, 1.5 * all_slow->schedule.makespan_s) << p;
+    }
+  }
 }
 
 // The port of the root, too, through which nothing came in the reduction.
@@ -443,6 +484,13 @@ TEST(SpreadingTest, WhatDoesNotFitIsNamed) {
   wrong.root = 3;
   EXPECT_EQ(ChooseAllReduce(wrong).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(ChooseBroadcast(wrong).status().code(), absl::StatusCode::kInvalidArgument);
+  wrong = problem;
+  wrong.slowdown = {1, 4};
+  EXPECT_EQ(ChooseAllReduce(wrong).status().code(), absl::StatusCode::kInvalidArgument);
+  wrong = problem;
+  wrong.cuts = RackNetwork({2, 1}, 1).cuts;
+  wrong.cuts[0].from.clear();
+  EXPECT_EQ(ChooseAllReduce(wrong).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace
