@@ -67,6 +67,22 @@ void SlowDownPorts(const std::vector<double>& slowdown, const LinkCosts& costs,
   }
 }
 
+std::int64_t MostTransfersAtOnce(const Schedule& schedule) {
+  std::vector<std::pair<Seconds, int>> changes;
+  for (const Message& message : schedule.messages) {
+    if (message.port_s <= 0) continue;
+    // Rounding of start + duration must not make neighbours overlap.
+    const Seconds slack_s = 1e-9 * message.port_s;
+    changes.push_back({message.start_s + slack_s, 1});
+    changes.push_back({message.start_s + message.port_s - slack_s, -1});
+  }
+  std::sort(changes.begin(), changes.end());
+  std::int64_t now = 0;
+  std::int64_t most = 0;
+  for (const auto& [time_s, change] : changes) most = std::max(most, now += change);
+  return most;
+}
+
 void RenameMachines(const std::vector<MachineIndex>& name, Schedule& schedule) {
   schedule.root = name[schedule.root];
   for (Message& message : schedule.messages) {

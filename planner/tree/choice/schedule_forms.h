@@ -3,6 +3,7 @@
 // Brings single trees and sender schedules into the common form, and renames machines.
 // Upstream: greedy_tree, release_dates, earliest_possible. Downstream: Schedule.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ Schedule FromSenders(std::string method, const SenderSchedule& senders,
 /// machine's transfers relative to `costs`, one a machine, or empty. Latency and combining take no
 /// longer.
 void SlowDownPorts(const std::vector<double>& slowdown, const LinkCosts& costs, Schedule& schedule);
+
+/// Returns how many messages are on ports at once, at most. Those that begin when others end do not
+/// count with them. Thread-safety: pure. Time: O(messages log).
+std::int64_t MostTransfersAtOnce(const Schedule& schedule);
 
 /// Renames machine i to name[i]. Requires: name is a permutation of 0 .. num_machines - 1.
 void RenameMachines(const std::vector<MachineIndex>& name, Schedule& schedule);

@@ -33,23 +33,6 @@ namespace {
 /// Messages of one built candidate; keeps a choice within some 100 ms.
 constexpr std::int64_t kCandidateMessagesMax = 1 << 19;
 
-// Transfers that begin when others end do not count with them.
-std::int64_t MostTransfersAtOnce(const Schedule& schedule) {
-  std::vector<std::pair<Seconds, int>> changes;
-  for (const Message& message : schedule.messages) {
-    if (message.port_s <= 0) continue;
-    // Rounding of start + duration must not make neighbours overlap.
-    const Seconds slack_s = 1e-9 * message.port_s;
-    changes.push_back({message.start_s + slack_s, 1});
-    changes.push_back({message.start_s + message.port_s - slack_s, -1});
-  }
-  std::sort(changes.begin(), changes.end());
-  std::int64_t now = 0;
-  std::int64_t most = 0;
-  for (const auto& [time_s, change] : changes) most = std::max(most, now += change);
-  return most;
-}
-
 /// Collects candidates of one problem and keeps the shortest.
 class Chooser {
  public:
@@ -303,20 +286,32 @@ class Chooser {
     Offer(schedule.method, schedule, false);
   }
 
+  // Algorithm 2 sends, receives and combines at once. Where machines cannot, its messages keep
+  // their order and wait for the ports and for lanes, of which the limit leaves so many.
+  absl::StatusOr<Schedule> WithinLimit(Schedule schedule) const {
+    if (problem_.ports.overlaps_compute && problem_.ports.full_duplex) return schedule;
+    for (Message& message : schedule.messages) message.start_s = 0;
+    absl::Status status =
+        TimeUnderCuts(network_, problem_.ports, /*lanes_early_s=*/0, {}, {}, schedule);
+    if (!status.ok()) return status;
+    return schedule;
+  }
+
   void AddLimited() {
     auto tree = GreedyTreeLimitedTransfers(problem_.num_machines, problem_.max_transfers, element_);
     if (!tree.ok()) {
       Refuse("greedy tree under the limit", std::string(tree.status().message()));
     } else if (problem_.commutative) {
       Offer("greedy tree under the limit",
-            FromTree("greedy tree under the limit", *tree, element_, problem_.element_units));
+            WithinLimit(
+                FromTree("greedy tree under the limit", *tree, element_, problem_.element_units)));
     } else {
       auto placement = PlaceOperands(*tree, problem_.root);
       if (placement.ok()) {
         Schedule schedule =
             FromTree("greedy tree under the limit", *tree, element_, problem_.element_units);
         RenameMachines({placement->rank.begin(), placement->rank.end()}, schedule);
-        Offer(schedule.method, schedule, false);
+        Offer(schedule.method, WithinLimit(schedule), false);
       } else {
         Refuse("greedy tree under the limit", std::string(placement.status().message()));
       }

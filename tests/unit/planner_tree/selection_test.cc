@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 #include <string>
 #include <vector>
@@ -145,6 +146,38 @@ TEST(Selection, SegmentedSchedulesKeepToTheLimit) {
                    message.start_s + 1e-9 < other.start_s + other.port_s;
       }
       ASSERT_LE(at_once, limit) << choice.schedule.method;
+    }
+  }
+}
+
+// Algorithm 2 was offered with the times of ports that overlap: eight machines, three transfers at
+// once, took 5, where without a limit 6 is the least.
+TEST(Selection, TreesUnderALimitAreTimedOnPortsThatDoNotOverlap) {
+  for (const PortModel& ports : {kUnidirectional, kBidirectional}) {
+    for (std::int32_t p = 4; p <= 12; ++p) {
+      for (std::int64_t limit = 1; limit < p / 2; ++limit) {
+        for (const double gamma : {0.0, 1.0, 3.0}) {
+          for (const bool commutative : {true, false}) {
+            ReductionProblem problem = Problem(p, 1, {0, 1, gamma}, ports);
+            problem.max_transfers = limit;
+            problem.commutative = commutative;
+            const auto choice = ChooseReduction(problem);
+            ASSERT_TRUE(choice.ok()) << choice.status();
+            EXPECT_EQ(ScheduleFault(choice->schedule, ports), "") << p << " K " << limit;
+            EXPECT_GE(choice->schedule.makespan_s, std::ceil((p - 1.0) / limit) - 1e-9);
+            EXPECT_GE(choice->schedule.makespan_s,
+                      static_cast<double>(CeilLog2(p)) * (1 + gamma) - 1e-9);
+            for (const Message& message : choice->schedule.messages) {
+              std::int64_t at_once = 0;
+              for (const Message& other : choice->schedule.messages) {
+                at_once += other.start_s <= message.start_s + 1e-9 &&
+                           message.start_s + 1e-9 < other.start_s + other.port_s;
+              }
+              EXPECT_LE(at_once, limit);
+            }
+          }
+        }
+      }
     }
   }
 }
