@@ -86,16 +86,4 @@ const char* OriginName(Origin origin) {
   return "unknown";
 }
 
-const char* FinalWriteName(FinalWrite write) {
-  switch (write) {
-    case FinalWrite::kParts:
-      return "parts";
-    case FinalWrite::kParallel:
-      return "parallel";
-    case FinalWrite::kOne:
-      return "one";
-  }
-  return "unknown";
-}
-
 }  // namespace weir::planner

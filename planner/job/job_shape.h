@@ -107,9 +107,6 @@ enum class FinalWrite {
   kOne,       // one file: parts go to one writer, one at a time, which joins them in their order
 };
 
-/// Returns "parts", "parallel" or "one".
-const char* FinalWriteName(FinalWrite write);
-
 /// Where the result goes.
 struct StoreShape {
   FinalWrite write = FinalWrite::kParts;

@@ -170,8 +170,6 @@ class Master::Impl {
   void TellLoss(WorkerId worker, Epoch epoch, const std::string& why, Loss loss);
   void BeginDrain(WorkerId worker, Epoch epoch);
   absl::StatusOr<v1::HeartbeatResponse> TakeLeave(const v1::HeartbeatRequest& request);
-  /// Says, again and again until this master serves, which output it looks at.
-  void WatchSettling();
   void StopIfIdle();
   void Stopped();
   /// OK when a report is of this master's time and its sender holds its lease.

@@ -95,9 +95,6 @@ class Namespaces:
     def address(self, host):
         return self.lab.address(host)
 
-    def data_address(self, host):
-        return self.lab.address(host)
-
     def bytes_moved(self):
         """Bytes that all workers' hosts have received so far."""
         total = 0

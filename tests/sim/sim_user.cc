@@ -14,7 +14,6 @@ void SimUser::Watch(const std::string& job_id, std::function<void(const v1::JobS
         if (!status.ok() && !absl::IsUnavailable(status)) {
           return world_.Wrong(absl::StrCat("Watch of a user: ", status.ToString()));
         }
-        ++asked_again_;
         loop_->RunAt(loop_->Now() + kPause, [this, job_id, on_end] { Watch(job_id, on_end); });
       });
 }

@@ -36,7 +36,6 @@ class SimUser {
           if (response.ok()) return on_answer(*response);
           const absl::Status& status = response.status();
           if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) {
-            ++asked_again_;
             loop_->RunAt(loop_->Now() + kPause, [this, request = std::move(request), on_answer,
                                                  on_refused]() mutable {
               Ask<Method>(std::move(request), std::move(on_answer), std::move(on_refused));
@@ -53,7 +52,6 @@ class SimUser {
   void Watch(const std::string& job_id, std::function<void(const v1::JobStatus&)> on_end);
 
   const std::shared_ptr<ProcessLoop>& loop() const { return loop_; }
-  int asked_again() const { return asked_again_; }
 
  private:
   static constexpr absl::Duration kPause = absl::Milliseconds(300);
@@ -66,7 +64,6 @@ class SimUser {
   const std::unique_ptr<rpc::JobApi> jobs_;
   std::unique_ptr<rpc::Subscription> watch_;
   v1::JobStatus watched_;
-  int asked_again_ = 0;
 };
 
 }  // namespace weir::sim

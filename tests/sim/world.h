@@ -32,7 +32,6 @@ struct UserJob {
   MonoTime ended;        // when it was first seen terminal
   /// When it was first seen ending, somebody was there who could have done it.
   std::optional<bool> left_sound_worker;
-  std::int64_t last_sequence = 0;
   /// Nothing was wrong any more when it was handed in.
   bool must_succeed = false;
 };

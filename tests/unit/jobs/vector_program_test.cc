@@ -147,12 +147,6 @@ std::string Lines(const std::vector<std::int64_t>& numbers) {
   return text;
 }
 
-/// The part that one slot of one mapper makes.
-template <typename Job>
-std::string Sequential(const Job& job, const std::string& path) {
-  return Joined(*testing::RunJob(*MakeVectorProgram(job), EvenCut({path}, 1, 1, 1)));
-}
-
 template <typename Job>
 void VectorHoldsForAnyCut(const Job& job, bool splits) {
   testing::HoldsForAnyCut(*MakeVectorProgram(job), Lines(Numbers(*rc::gen::inRange(0, 300))),
