@@ -1,7 +1,7 @@
 #pragma once
 
 // The part of emit that is the same for all jobs: counters, records, rejection. Upstream: the
-// author's Map. Downstream: combine_emit.h, group_emit.h.
+// author's Map. Downstream: combine_emit.h, group_layer.h.
 
 #include <array>
 #include <cstddef>

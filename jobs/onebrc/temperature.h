@@ -1,6 +1,7 @@
 #pragma once
 
-// Temperatures as whole tenths of a degree. Upstream: rows. Downstream: station_summary.h.
+// Temperatures as whole tenths of a degree. Upstream: rows. Downstream:
+// summarize_stations.h.
 
 #include <cstdint>
 #include <cstring>

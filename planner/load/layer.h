@@ -2,8 +2,8 @@
 
 // One layer of a chain: its senders compute, then send to the receivers of the next layer.
 // Validation and scaling.
-// Upstream: chain.h, instance_json.h, planner/job. Downstream: every solver of this folder, which
-// sees only ScaledLayer.
+// Upstream: chain.h, planner/instances (load_instance_json.h), planner/job. Downstream: every
+// solver of this folder, which sees only ScaledLayer.
 
 #include <cstdint>
 #include <vector>

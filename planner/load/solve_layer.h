@@ -2,7 +2,8 @@
 
 // Loads of one layer by a chosen method, in bytes and seconds. The entry of this folder for a
 // single layer.
-// Upstream: instance_json.h, chain.h. Downstream: fast_layer.h, exact_layer.h, source_program.h.
+// Upstream: planner/instances (load_instance_json.h), chain.h. Downstream: fast_layer.h,
+// exact_layer.h, source_program.h.
 
 #include <string>
 #include <vector>

@@ -15,7 +15,7 @@ struct Output {
 };
 
 void UsePattern(Output& output) {
-  // The pattern holds what spdlog knows (time, level); %v is what FormatLine made.
+  // The pattern holds what spdlog knows (time, level); %v is what FormatLogLine made.
   const char* pattern = output.format == LogFormat::kJson
                             ? R"({"ts":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","msg":%v})"
                             : "%Y-%m-%dT%H:%M:%S.%eZ %L %v";

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Fails when the tree breaks a rule of CONTRIBUTING.md that a machine can see.
 
-Sizes, banned names, leftovers in comments, promised tests that are not there, sources in no target, calls that belong to
-runtime/env/real, files not formatted, shell scripts that do not parse, tables too wide to read. Usage: check_tree.py ROOT
+Sizes, banned names, leftovers in comments, tests and files that comments name and that are not there, sources in no target,
+calls that belong to runtime/env/real, files not formatted, shell scripts that do not parse, tables too wide to read. Usage: check_tree.py ROOT
 """
 import os
 import re
@@ -81,6 +81,25 @@ def check_named_tests(path, text, exists):
                 yield f"{path}: promises {full}, which is not there"
 
 
+def check_named_cases(path, text, read):
+    """Cases that such a promise names in parentheses behind a test: "Checked by: tests/unit/a_test.cc (ThisCase, ThatCase)"."""
+    for promise in re.findall(r"Checked by:((?:.|\n)*?)(?:\n\s*(?!///|//)\S|$)", text):
+        promise = re.sub(r"\s*\n\s*//+\s*", " ", promise)
+        for name, cases in re.findall(r"(tests/[\w/]+\.(?:cc|py)) \(([A-Z]\w+(?:, [A-Z]\w+)*)\)", promise):
+            for case in cases.split(", "):
+                if case not in (read(name) or case):
+                    yield f"{path}: promises {case} of {name}, which is not in it"
+
+
+def check_named_sources(path, text, basenames):
+    """Files of ours that a comment names: those of others stand in <>, as includes of theirs do."""
+    for number, line in enumerate(text.split("\n"), 1):
+        comment = re.search(r"(?:^|\s)//.*", line)
+        for name in re.findall(r"(?<![\w<./-])(?:[\w-]+/)*([\w-]+\.(?:h|cc))(?![\w-])", comment.group(0) if comment else ""):
+            if name not in basenames:
+                yield f"{path}:{number}: names {name}, which is not there"
+
+
 def check_in_target(path, root):
     if not path.endswith(".cc"):
         return
@@ -136,6 +155,11 @@ def self_test():
     promise = "/// Checked by: tests/unit/a_test.cc,\n///   b_test.cc.\nclass A;"
     assert len(list(check_named_tests("a.h", promise, lambda _: False))) == 2
     assert not list(check_named_tests("a.h", promise, {"tests/unit/a_test.cc", "tests/unit/b_test.cc"}.__contains__))
+    promise = "/// Checked by: tests/unit/a_test.cc (OneCase,\n///   AnotherCase), tests/unit/b_test.cc (by hand).\nclass A;"
+    assert len(list(check_named_cases("a.h", promise, {"tests/unit/a_test.cc": "TEST(A, OneCase)"}.get))) == 1
+    assert not list(check_named_cases("a.h", promise, lambda _: "OneCase AnotherCase"))
+    assert list(check_named_sources("a.h", "// Upstream: here. Downstream: planner/load/gone.h.", {"a.h"}))
+    assert not list(check_named_sources("a.h", "// Downstream: jobs/a.h, <zstd.h>, docs/adr/0039-in.md.\n#include \"b.h\"", {"a.h"}))
     assert list(check_tables("a.md", "text\n" + "|".ljust(TABLE_COLUMNS_MAX) + "|"))
     assert not list(check_tables("a.md", "|".ljust(TABLE_COLUMNS_MAX - 1) + "|\n" + "x" * 200))
 
@@ -144,6 +168,12 @@ def main():
     root = sys.argv[1]
     self_test()
     problems, cpp, count = [], [], 0
+    basenames = {os.path.basename(path) for path in tracked(root)}
+
+    def read(path):
+        full = os.path.join(root, path)
+        return open(full, encoding="utf-8").read() if os.path.isfile(full) else None
+
     for path in tracked(root):
         if path.endswith(".md"):
             with open(os.path.join(root, path), encoding="utf-8") as file:
@@ -163,6 +193,8 @@ def main():
         if path.endswith((".h", ".cc")):
             cpp.append(path)
             problems += check_named_tests(path, text, lambda name: os.path.exists(os.path.join(root, name)))
+            problems += check_named_cases(path, text, read)
+            problems += check_named_sources(path, text, basenames)
         problems += check_in_target(path, root)
     problems += check_format(cpp, root)
     if count == 0:

@@ -1,7 +1,7 @@
 #pragma once
 
 // What may happen to a call of any method of any service, and proof that it did. Upstream:
-// scenarios, call_faults_test. Downstream: Network, which carries calls.
+// scenarios, every_call_test. Downstream: Network, which carries calls.
 
 #include <array>
 #include <cstdint>

@@ -10,7 +10,7 @@
 #include "jobs/engine/input/packed_input.h"
 #include "jobs/packed/zstd_frame.h"
 
-// As in zstd.h, which who includes this needs not know.
+// As in <zstd.h>, which who includes this needs not know.
 struct ZSTD_DCtx_s;
 
 namespace weir {

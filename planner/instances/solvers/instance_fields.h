@@ -1,7 +1,7 @@
 #pragma once
 
 // Reads the input fields of one instance; every error names instance and field.
-// Upstream: solve_instances. Downstream: solve_homogeneous, solve_segmented, solve_heterogeneous.
+// Upstream: solve_instances. Downstream: the solve_*.cc of this folder.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Evaluation of a matrix of destinations and search over all matrices (001, evaluate and find_min).
-// Upstream: instance files, figures. Downstream: EvaluationResult.
+// Upstream: instance files, figures. Downstream: Schedule.
 
 #include <cstdint>
 #include <optional>

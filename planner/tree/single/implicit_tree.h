@@ -1,8 +1,8 @@
 #pragma once
 
 // The greedy tree of 000 without building it: length, parents, children and starts of any machine
-// for n up to 10^15. Upstream: selection (length B(p; d, c)), machines that find their own place.
-// Downstream: MachineQuery.
+// for n up to 10^15. Upstream: circulant and release_dates (length B(p; d, c)), instance files.
+// Downstream: none.
 
 #include <cstdint>
 #include <vector>

@@ -149,7 +149,7 @@ class CalibrationMachine {
     bool limited = false;
   };
 
-  // calibration.cc
+  // calibration_machine.cc
   void EnterPhase(Phase phase);
   void LeavePhase();
   void Plan(std::string doing, std::vector<ProbeFlow> flows, int tag);

@@ -14,7 +14,7 @@ namespace weir::master {
 /// Errors: kUnavailable naming endpoint, reason and what to do, where nobody answered or another
 ///   worker did: such a worker would be given work that it cannot be told of, and each job would
 ///   end by that. Its daemon tries again for as long as it lives.
-/// Checked by: tests/unit/master/call_back_test.cc, tests/integration/failure_test.py.
+/// Checked by: tests/unit/master/call_back_test.cc, tests/integration/cluster_failure_test.py.
 absl::Status CheckCallBack(const v1::RegisterRequest& request,
                            const absl::StatusOr<v1::IdentifyResponse>& answer);
 

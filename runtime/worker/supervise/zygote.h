@@ -27,7 +27,7 @@ namespace weir::worker {
 /// signal handlers, none blocked. It shares the layout of its memory with all others of one zygote,
 /// and of what its starter had in memory before Start it has a copy. Failure semantics: the zygote
 /// ends when its starter does, whatever ends that. One that is killed,
-///   or does not answer for kAnswerMax, is ended, and Fork says so each time; tasks live on.
+///   or does not answer for kAnswerMaxS, is ended, and Fork says so each time; tasks live on.
 /// Thread-safety: Fork may be called from any thread.
 /// Checked by: tests/unit/worker/zygote_test.cc; docs/adr/0057-tasks-are-forked-from-a-zygote.md.
 class Zygote {

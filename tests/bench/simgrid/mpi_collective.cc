@@ -1,7 +1,7 @@
 #include "tests/bench/simgrid/mpi_collective.h"
 
 #include <simgrid/s4u.hpp>
-// SMPI's mpi.h renames malloc, main and others: it comes last.
+// SMPI's <mpi.h> renames malloc, main and others: it comes last.
 #include <smpi/mpi.h>
 #include <smpi/smpi.h>
 
