@@ -26,6 +26,13 @@ struct Piece {
   double element_bytes = -1;
 };
 
+/// Which part of the layer's bytes lies below a place.
+double ShareBelowPlace(const LayerShape& layer, std::int64_t place) {
+  const double position = static_cast<double>(place) / static_cast<double>(layer.element.places);
+  const bool vector = layer.element.kind == ElementShape::Kind::kVector;
+  return vector ? position : ShareBelow(layer.key_weights, position);
+}
+
 /// Follows what combine steps hold, and sizes sections, transfers and steps by it.
 class TreeSizes {
  public:
@@ -62,18 +69,12 @@ class TreeSizes {
  private:
   ComputeStep& StepAt(StepIndex step) { return plan_.steps[static_cast<std::size_t>(step)]; }
 
-  double ShareBelowPlace(std::int64_t place) const {
-    const double position = static_cast<double>(place) / static_cast<double>(layer_.element.places);
-    const bool vector = layer_.element.kind == ElementShape::Kind::kVector;
-    return vector ? position : ShareBelow(layer_.key_weights, position);
-  }
-
   Bytes BytesOf(const Piece& piece, const IndexRange& places) const {
     const double bytes = piece.element_bytes >= 0
                              ? piece.element_bytes
                              : ElementBytes(shape_, elements_.layer, piece.part);
-    return std::llround(bytes * ShareBelowPlace(places.end)) -
-           std::llround(bytes * ShareBelowPlace(places.begin));
+    return std::llround(bytes * ShareBelowPlace(layer_, places.end)) -
+           std::llround(bytes * ShareBelowPlace(layer_, places.begin));
   }
 
   static IndexRange Overlap(const IndexRange& a, const IndexRange& b) {
@@ -226,10 +227,177 @@ std::vector<StepIndex> JoinMakers(const TreeElements& elements, std::int64_t pla
   return joined;
 }
 
-/// What the trees of a layer need of each other.
-struct TreeRoot {
-  std::vector<StepIndex> results;
-  std::vector<IndexRange> places;
+/// Bytes that the makers of a layer's elements write, all together.
+double MadeBytes(const Plan& plan, const TreeElements& elements) {
+  double made_bytes = 0;
+  for (const std::vector<StepIndex>& makers : elements.makers) {
+    for (const StepIndex maker : makers) {
+      made_bytes += static_cast<double>(plan.steps[static_cast<std::size_t>(maker)].output_bytes);
+    }
+  }
+  return made_bytes;
+}
+
+/// Adds one layer to a plan: a tree for each reducer, then the reduce steps.
+class LayerTrees {
+ public:
+  /// `cuts`: places up to the end of each reducer's keys.
+  LayerTrees(const JobShape& shape, const ClusterProfile& cluster, const TreeElements& elements,
+             const tree::Schedule& schedule, std::vector<std::int64_t> cuts, Plan* plan)
+      : shape_(shape),
+        cluster_(cluster),
+        elements_(elements),
+        schedule_(schedule),
+        layer_(shape.layers[elements.layer]),
+        cuts_(std::move(cuts)),
+        num_reducers_(static_cast<std::int32_t>(cuts_.size())),
+        plan_(*plan) {
+    options_.layer = static_cast<std::int32_t>(elements.layer) + 1;
+    options_.ready_s = elements.ready_s;
+    for (const WorkerIndex worker : elements.workers) {
+      options_.combine_slowdown.push_back(
+          1 / cluster.workers[static_cast<std::size_t>(worker)].compute_rate);
+    }
+  }
+
+  absl::Status Append() {
+    const std::size_t first_section = plan_.sections.size();
+    joined_ = JoinMakers(elements_, layer_.element.places, &plan_);
+    tree_bytes_ = std::max<Bytes>(
+        static_cast<Bytes>(schedule_.segment_units.size()),
+        std::llround(TypicalPartialBytes(shape_, plan_, elements_) / num_reducers_));
+    for (std::int32_t k = 0; k < num_reducers_; ++k) {
+      if (absl::Status status = AddTree(k); !status.ok()) return status;
+    }
+    // Behind all combine steps, so that the next layer finds them together.
+    const auto first_reducer = static_cast<StepIndex>(plan_.steps.size());
+    AddReducers(first_reducer);
+    TreeSizes(shape_, cluster_, elements_, &plan_).Size(first_section, plan_.sections.size());
+    TimeReducers(first_reducer);
+    return absl::OkStatus();
+  }
+
+ private:
+  /// What a tree leaves for its reducer.
+  struct Root {
+    WorkerIndex worker = 0;
+    std::vector<StepIndex> results;
+    std::vector<IndexRange> places;  // of each result
+  };
+
+  IndexRange PlacesOf(std::int32_t reducer) const {
+    const auto at = static_cast<std::size_t>(reducer);
+    return {reducer == 0 ? 0 : cuts_[at - 1], cuts_[at]};
+  }
+
+  tree::Schedule ScheduleOf(std::int32_t reducer) const {
+    tree::Schedule tree = schedule_;
+    // Roots of one worker are neighbours, as the next layer may want them.
+    const std::int64_t spread =
+        std::int64_t{reducer} * std::min(num_reducers_, schedule_.num_machines) / num_reducers_;
+    const auto root =
+        static_cast<tree::MachineIndex>((schedule_.root + spread) % schedule_.num_machines);
+    if (root != schedule_.root && layer_.element.commutative) {
+      std::vector<tree::MachineIndex> name(elements_.workers.size());
+      std::iota(name.begin(), name.end(), 0);
+      std::swap(name[static_cast<std::size_t>(root)],
+                name[static_cast<std::size_t>(schedule_.root)]);
+      tree::RenameMachines(name, tree);
+    }
+    return tree;
+  }
+
+  absl::Status AddTree(std::int32_t reducer) {
+    const tree::Schedule tree = ScheduleOf(reducer);
+    const absl::StatusOr<tree::RunList> runs = tree::FollowRuns(tree);
+    if (!runs.ok()) return runs.status();
+    options_.join_result = ResultsNeedAJoin(*runs);
+    const std::size_t first_of_tree = plan_.sections.size();
+    // Timed by the bytes of a typical partial result, addressed by the places of the element.
+    const std::vector<std::int64_t> byte_borders = Borders(tree_bytes_, tree.segment_units);
+    const std::vector<std::int64_t> borders =
+        SegmentBorders(layer_, PlacesOf(reducer), tree.segment_units);
+    absl::StatusOr<std::vector<StepIndex>> results =
+        tree::AppendReduction(tree, joined_, tree_bytes_, 0, &plan_, options_);
+    if (!results.ok()) return results.status();
+    const auto place_of = [&](std::int64_t byte) {
+      return borders[static_cast<std::size_t>(
+          std::lower_bound(byte_borders.begin(), byte_borders.end(), byte) - byte_borders.begin())];
+    };
+    for (std::size_t i = first_of_tree; i < plan_.sections.size(); ++i) {
+      IndexRange& range = *plan_.sections[i].indexes;
+      range = {place_of(range.begin), place_of(range.end)};
+    }
+    Root& made = roots_.emplace_back();
+    made.worker = elements_.workers[static_cast<std::size_t>(tree.root)];
+    made.results = *std::move(results);
+    for (const tree::SegmentRun& run : runs->results) {
+      const IndexRange held{borders[static_cast<std::size_t>(run.segment_begin)],
+                            borders[static_cast<std::size_t>(run.segment_end)]};
+      if (made.results.size() > 1 || made.places.empty()) made.places.push_back(held);
+      made.places.back().end = held.end;
+    }
+    return absl::OkStatus();
+  }
+
+  Seconds CombinedAt() const {
+    Seconds end_s = *std::max_element(elements_.ready_s.begin(), elements_.ready_s.end());
+    for (const ComputeStep& step : plan_.steps) {
+      if (step.kind->combines) end_s = std::max(end_s, step.start_s + step.duration_s);
+    }
+    return end_s;
+  }
+
+  void AddReducers(StepIndex first_reducer) {
+    const Seconds end_s = CombinedAt();
+    const double made_bytes = MadeBytes(plan_, elements_);
+    const auto all = static_cast<double>(layer_.element.places);
+    for (std::int32_t k = 0; k < num_reducers_; ++k) {
+      const Root& root = roots_[static_cast<std::size_t>(k)];
+      const IndexRange places = PlacesOf(k);
+      ComputeStep reduce;
+      reduce.kind = StepKind::kReduce;
+      reduce.layer = options_.layer;
+      reduce.index_in_layer = k;
+      reduce.worker = root.worker;
+      reduce.key_begin = static_cast<double>(places.begin) / all;
+      reduce.key_end = static_cast<double>(places.end) / all;
+      reduce.load_fraction =
+          ShareBelowPlace(layer_, places.end) - ShareBelowPlace(layer_, places.begin);
+      reduce.output_bytes =
+          std::llround(layer_.output_ratio.value * made_bytes * reduce.load_fraction);
+      reduce.start_s = end_s;
+      for (std::size_t i = 0; i < root.results.size(); ++i) {
+        const StepIndex result = root.results[i];
+        plan_.sections.push_back({result, first_reducer + k, 0, root.places[i]});
+        reduce.after_steps.push_back(result);
+      }
+      plan_.steps.push_back(std::move(reduce));
+    }
+  }
+
+  /// Once the sections that they read have their bytes.
+  void TimeReducers(StepIndex first_reducer) {
+    for (std::size_t k = 0; k < roots_.size(); ++k) {
+      ComputeStep& reduce = plan_.steps[static_cast<std::size_t>(first_reducer) + k];
+      reduce.duration_s = ReduceStepSeconds(
+          shape_, elements_.layer, cluster_, reduce.worker, static_cast<double>(reduce.input_bytes),
+          static_cast<double>(roots_[k].results.size()), roots_.size());
+    }
+  }
+
+  const JobShape& shape_;
+  const ClusterProfile& cluster_;
+  const TreeElements& elements_;
+  const tree::Schedule& schedule_;
+  const LayerShape& layer_;
+  const std::vector<std::int64_t> cuts_;
+  const std::int32_t num_reducers_;
+  Plan& plan_;
+  tree::ReductionOptions options_;
+  std::vector<StepIndex> joined_;  // the steps that make each machine's element
+  Bytes tree_bytes_ = 0;           // of a typical partial result of one reducer
+  std::vector<Root> roots_;        // by reducer
 };
 
 }  // namespace
@@ -292,131 +460,22 @@ absl::StatusOr<TreeElements> ElementsOf(const JobShape& shape, const Plan& plan,
 
 double TypicalPartialBytes(const JobShape& shape, const Plan& plan, const TreeElements& elements) {
   double part = 0;
-  double made_bytes = 0;
   for (const std::vector<StepIndex>& makers : elements.makers) {
     for (const StepIndex maker : makers) {
       part += elements.part_of_step[static_cast<std::size_t>(maker)];
-      made_bytes += static_cast<double>(plan.steps[static_cast<std::size_t>(maker)].output_bytes);
     }
   }
   const auto machines = static_cast<double>(elements.workers.size());
-  return (made_bytes / machines + ElementBytes(shape, elements.layer, part)) / 2;
+  return (MadeBytes(plan, elements) / machines + ElementBytes(shape, elements.layer, part)) / 2;
 }
 
 absl::Status AppendTreeLayer(const JobShape& shape, const ClusterProfile& cluster,
                              const TreeElements& elements, const tree::Schedule& schedule,
                              std::int32_t num_reducers, Plan* plan) {
-  const LayerShape& layer = shape.layers[elements.layer];
-  const std::int64_t places = layer.element.places;
-  const absl::StatusOr<std::vector<std::int64_t>> cuts = CutPlaces(layer, num_reducers);
+  absl::StatusOr<std::vector<std::int64_t>> cuts =
+      CutPlaces(shape.layers[elements.layer], num_reducers);
   if (!cuts.ok()) return cuts.status();
-  const std::size_t first_section = plan->sections.size();
-  double made_bytes = 0;
-  for (const std::vector<StepIndex>& makers : elements.makers) {
-    for (const StepIndex maker : makers) {
-      made_bytes += static_cast<double>(plan->steps[static_cast<std::size_t>(maker)].output_bytes);
-    }
-  }
-  const std::vector<StepIndex> joined = JoinMakers(elements, places, plan);
-  tree::ReductionOptions options;
-  options.layer = static_cast<std::int32_t>(elements.layer) + 1;
-  options.ready_s = elements.ready_s;
-  for (const WorkerIndex worker : elements.workers) {
-    options.combine_slowdown.push_back(
-        1 / cluster.workers[static_cast<std::size_t>(worker)].compute_rate);
-  }
-  const auto tree_bytes =
-      std::max<Bytes>(static_cast<Bytes>(schedule.segment_units.size()),
-                      std::llround(TypicalPartialBytes(shape, *plan, elements) / num_reducers));
-  std::vector<TreeRoot> roots;
-  std::vector<WorkerIndex> root_worker;
-  for (std::int32_t k = 0; k < num_reducers; ++k) {
-    tree::Schedule tree = schedule;
-    // Roots of one worker are neighbours, as the next layer may want them.
-    const std::int64_t spread =
-        std::int64_t{k} * std::min(num_reducers, schedule.num_machines) / num_reducers;
-    const auto root =
-        static_cast<tree::MachineIndex>((schedule.root + spread) % schedule.num_machines);
-    if (root != schedule.root && layer.element.commutative) {
-      std::vector<tree::MachineIndex> name(elements.workers.size());
-      std::iota(name.begin(), name.end(), 0);
-      std::swap(name[static_cast<std::size_t>(root)],
-                name[static_cast<std::size_t>(schedule.root)]);
-      tree::RenameMachines(name, tree);
-    }
-    const absl::StatusOr<tree::RunList> runs = tree::FollowRuns(tree);
-    if (!runs.ok()) return runs.status();
-    options.join_result = ResultsNeedAJoin(*runs);
-    const std::int64_t begin = k == 0 ? 0 : (*cuts)[static_cast<std::size_t>(k) - 1];
-    const std::int64_t size = (*cuts)[static_cast<std::size_t>(k)] - begin;
-    const std::size_t first_of_tree = plan->sections.size();
-    // Timed by the bytes of a typical partial result, addressed by the places of the element.
-    const std::vector<std::int64_t> byte_borders = Borders(tree_bytes, tree.segment_units);
-    const std::vector<std::int64_t> borders =
-        SegmentBorders(layer, {begin, begin + size}, tree.segment_units);
-    absl::StatusOr<std::vector<StepIndex>> results =
-        tree::AppendReduction(tree, joined, tree_bytes, 0, plan, options);
-    if (!results.ok()) return results.status();
-    const auto place_of = [&](std::int64_t byte) {
-      return borders[static_cast<std::size_t>(
-          std::lower_bound(byte_borders.begin(), byte_borders.end(), byte) - byte_borders.begin())];
-    };
-    for (std::size_t i = first_of_tree; i < plan->sections.size(); ++i) {
-      IndexRange& range = *plan->sections[i].indexes;
-      range = {place_of(range.begin), place_of(range.end)};
-    }
-    TreeRoot& made = roots.emplace_back();
-    made.results = *std::move(results);
-    root_worker.push_back(elements.workers[static_cast<std::size_t>(tree.root)]);
-    for (const tree::SegmentRun& run : runs->results) {
-      const IndexRange held{borders[static_cast<std::size_t>(run.segment_begin)],
-                            borders[static_cast<std::size_t>(run.segment_end)]};
-      if (made.results.size() > 1 || made.places.empty()) made.places.push_back(held);
-      made.places.back().end = held.end;
-    }
-  }
-  // The reduce steps stand behind all combine steps, so that the next layer finds them together.
-  Seconds end_s = *std::max_element(elements.ready_s.begin(), elements.ready_s.end());
-  for (const ComputeStep& step : plan->steps) {
-    if (step.kind->combines) end_s = std::max(end_s, step.start_s + step.duration_s);
-  }
-  const auto share_below = [&](std::int64_t place) {
-    const double position = static_cast<double>(place) / static_cast<double>(places);
-    const bool vector = layer.element.kind == ElementShape::Kind::kVector;
-    return vector ? position : ShareBelow(layer.key_weights, position);
-  };
-  const auto first_reducer = static_cast<StepIndex>(plan->steps.size());
-  for (std::int32_t k = 0; k < num_reducers; ++k) {
-    const auto at = static_cast<std::size_t>(k);
-    ComputeStep reduce;
-    reduce.kind = StepKind::kReduce;
-    reduce.layer = options.layer;
-    reduce.index_in_layer = k;
-    reduce.worker = root_worker[at];
-    const std::int64_t begin = k == 0 ? 0 : (*cuts)[at - 1];
-    reduce.key_begin = static_cast<double>(begin) / static_cast<double>(places);
-    reduce.key_end = static_cast<double>((*cuts)[at]) / static_cast<double>(places);
-    reduce.load_fraction = share_below((*cuts)[at]) - share_below(begin);
-    reduce.output_bytes =
-        std::llround(layer.output_ratio.value * made_bytes * reduce.load_fraction);
-    reduce.start_s = end_s;
-    for (std::size_t i = 0; i < roots[at].results.size(); ++i) {
-      const StepIndex result = roots[at].results[i];
-      plan->sections.push_back({result, first_reducer + k, 0, roots[at].places[i]});
-      reduce.after_steps.push_back(result);
-    }
-    plan->steps.push_back(std::move(reduce));
-  }
-  TreeSizes(shape, cluster, elements, plan).Size(first_section, plan->sections.size());
-  for (auto s = static_cast<std::size_t>(first_reducer); s < plan->steps.size(); ++s) {
-    ComputeStep& reduce = plan->steps[s];
-    reduce.duration_s = ReduceStepSeconds(
-        shape, static_cast<std::size_t>(options.layer) - 1, cluster, reduce.worker,
-        static_cast<double>(reduce.input_bytes),
-        static_cast<double>(roots[s - static_cast<std::size_t>(first_reducer)].results.size()),
-        static_cast<std::size_t>(num_reducers));
-  }
-  return absl::OkStatus();
+  return LayerTrees(shape, cluster, elements, schedule, *std::move(cuts), plan).Append();
 }
 
 }  // namespace weir::planner
