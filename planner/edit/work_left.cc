@@ -93,11 +93,10 @@ bool HasToBegin(const PlanState& state, const WorkLeft& left, StepIndex step) {
   return left.homeless[At(step)] || state.steps[At(step)] == WorkState::kWaiting;
 }
 
-WorkLeft FindWorkLeft(const Plan& plan, const PlanState& state, const std::vector<bool>& alive,
-                      PartlyRead partly_read, const std::vector<bool>& moved) {
-  WorkLeft left;
-  left.alive = alive;
-  left.transfers_of = TransfersBySection(plan);
+namespace {
+
+void FindHomeless(const Plan& plan, const PlanState& state, const std::vector<bool>& moved,
+                  WorkLeft& left) {
   left.homeless.assign(plan.steps.size(), false);
   left.redone.assign(plan.steps.size(), false);
   if (!moved.empty()) left.homeless = moved;
@@ -106,9 +105,12 @@ WorkLeft FindWorkLeft(const Plan& plan, const PlanState& state, const std::vecto
       left.redone[s] = left.homeless[s];
       continue;
     }
-    if (!alive[At(plan.steps[s].worker)]) left.homeless[s] = true;
+    if (!left.alive[At(plan.steps[s].worker)]) left.homeless[s] = true;
     left.redone[s] = left.homeless[s] && state.steps[s] == WorkState::kUnderWay;
   }
+}
+
+void FindArrived(const Plan& plan, const PlanState& state, WorkLeft& left) {
   left.arrived.assign(plan.sections.size(), false);
   for (std::size_t i = 0; i < plan.sections.size(); ++i) {
     const StepIndex consumer = plan.sections[i].consumer;
@@ -122,6 +124,11 @@ WorkLeft FindWorkLeft(const Plan& plan, const PlanState& state, const std::vecto
       left.arrived[i] = false;
     }
   }
+}
+
+// From the last readers back: a done step whose run is gone and still read is homeless, too, and
+// then reads all of its own inputs once more.
+void FindLostRuns(const Plan& plan, const PlanState& state, WorkLeft& left) {
   const std::vector<std::vector<std::size_t>> read_by = SectionsByConsumer(plan);
   for (const StepIndex consumer : ReadersFirst(plan)) {
     if (left.homeless[At(consumer)]) {
@@ -132,11 +139,15 @@ WorkLeft FindWorkLeft(const Plan& plan, const PlanState& state, const std::vecto
     for (const std::size_t i : read_by[At(consumer)]) {
       const StepIndex producer = plan.sections[i].producer;
       if (left.arrived[i] || state.steps[At(producer)] != WorkState::kDone) continue;
-      if (alive[At(plan.steps[At(producer)].worker)] && state.run_there[At(producer)]) continue;
+      if (left.alive[At(plan.steps[At(producer)].worker)] && state.run_there[At(producer)])
+        continue;
       left.homeless[At(producer)] = true;
       left.redone[At(producer)] = true;
     }
   }
+}
+
+void FindWhatCanBeCut(const Plan& plan, const PlanState& state, WorkLeft& left) {
   left.can_be_cut.assign(plan.steps.size(), false);
   for (const Section& section : plan.sections) {  // what nobody reads is an output part, and whole
     const auto producer = At(section.producer);
@@ -148,8 +159,10 @@ WorkLeft FindWorkLeft(const Plan& plan, const PlanState& state, const std::vecto
       left.can_be_cut[At(section.producer)] = false;
     }
   }
-  left.in_parts.assign(plan.steps.size(), false);
-  if (partly_read == PartlyRead::kMadeAgain) return left;
+}
+
+void FindInParts(const Plan& plan, const PlanState& state, const std::vector<bool>& moved,
+                 WorkLeft& left) {
   std::vector<bool> by_places(plan.steps.size(), false);
   for (const Section& section : plan.sections) {
     if (section.indexes) by_places[At(section.producer)] = true;
@@ -162,6 +175,21 @@ WorkLeft FindWorkLeft(const Plan& plan, const PlanState& state, const std::vecto
     left.in_parts[s] = true;
     left.homeless[s] = left.redone[s] = false;
   }
+}
+
+}  // namespace
+
+WorkLeft FindWorkLeft(const Plan& plan, const PlanState& state, const std::vector<bool>& alive,
+                      PartlyRead partly_read, const std::vector<bool>& moved) {
+  WorkLeft left;
+  left.alive = alive;
+  left.transfers_of = TransfersBySection(plan);
+  FindHomeless(plan, state, moved, left);
+  FindArrived(plan, state, left);
+  FindLostRuns(plan, state, left);
+  FindWhatCanBeCut(plan, state, left);
+  left.in_parts.assign(plan.steps.size(), false);
+  if (partly_read == PartlyRead::kInParts) FindInParts(plan, state, moved, left);
   return left;
 }
 
