@@ -188,23 +188,29 @@ absl::Status CheckEditable(const Plan& plan) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<PlanEdit> EditPlan(const Plan& plan, const PlanState& state,
-                                  const PlanChange& change) {
-  if (absl::Status status = CheckEditable(plan); !status.ok()) return status;
-  if (absl::Status status = CheckState(plan, state); !status.ok()) return status;
-  const absl::StatusOr<ChangedPlan> changed = ApplyChange(plan, state, change);
-  if (!changed.ok()) return changed.status();
-  const std::vector<Way> ways = Ways(*changed).Find();
-  const auto go = [&](const Way& way) {
-    return ApplyHomes(changed->plan, changed->state, *way.left, way.homes);
-  };
-  std::vector<WayWords> words;  // of the ways that can be ordered
-  std::optional<EditedPlan> taken;
-  Prediction taken_times;
-  std::size_t best = 0, best_way = 0;
-  absl::Status refused;  // the first
+namespace {
+
+/// The way that an edit takes.
+struct TakenWay {
+  std::size_t way = 0;
+  EditedPlan edited;
+  Prediction times;
+  std::vector<WayWords> words;  // of all ways that can be ordered
+  std::size_t own_words = 0;
+};
+
+EditedPlan Go(const ChangedPlan& changed, const Way& way) {
+  return ApplyHomes(changed.plan, changed.state, *way.left, way.homes);
+}
+
+/// Errors: the first of a way, where none can be ordered.
+absl::StatusOr<TakenWay> TakeBest(const ChangedPlan& changed, const std::vector<Way>& ways,
+                                  Seconds now_s) {
+  std::optional<TakenWay> taken;
+  std::vector<WayWords> words;
+  absl::Status refused;
   for (std::size_t i = 0; i < ways.size(); ++i) {
-    EditedPlan edited = go(ways[i]);
+    EditedPlan edited = Go(changed, ways[i]);
     absl::StatusOr<Prediction> times = OrderRest(OrderEffort::kList, &edited);
     if (!times.ok()) {
       refused.Update(times.status());
@@ -212,43 +218,59 @@ absl::StatusOr<PlanEdit> EditPlan(const Plan& plan, const PlanState& state,
     }
     words.push_back({ways[i].name, times->makespan_s});
     if (taken) {
-      const Seconds left_s = words[best].makespan_s - state.now_s;
-      const Seconds gain_s = ways[i].gain * left_s;
-      if (times->makespan_s >= words[best].makespan_s - gain_s) continue;
+      const Seconds least_s = words[taken->own_words].makespan_s;
+      const Seconds gain_s = ways[i].gain * (least_s - now_s);
+      if (times->makespan_s >= least_s - gain_s) continue;
     }
-    best = words.size() - 1;
-    best_way = i;
-    taken = std::move(edited);
-    taken_times = *std::move(times);
+    taken = TakenWay{i, std::move(edited), *std::move(times), {}, words.size() - 1};
   }
   if (!taken) return refused;
-  if (SlackMayHelp(*taken)) {
-    EditedPlan finer = go(ways[best_way]);
-    absl::StatusOr<Prediction> times = OrderRest(OrderEffort::kSlack, &finer);
-    if (times.ok() && times->makespan_s < taken_times.makespan_s) {
-      words[best].makespan_s = times->makespan_s;
-      taken = std::move(finer);
-      taken_times = *std::move(times);
-    }
-  }
+  taken->words = std::move(words);
+  return *std::move(taken);
+}
+
+/// Orders it once more, with more effort, where that may help.
+void OrderFiner(const ChangedPlan& changed, const Way& way, TakenWay& taken) {
+  if (!SlackMayHelp(taken.edited)) return;
+  EditedPlan finer = Go(changed, way);
+  absl::StatusOr<Prediction> times = OrderRest(OrderEffort::kSlack, &finer);
+  if (!times.ok() || times->makespan_s >= taken.times.makespan_s) return;
+  taken.words[taken.own_words].makespan_s = times->makespan_s;
+  taken.edited = std::move(finer);
+  taken.times = *std::move(times);
+}
+
+}  // namespace
+
+absl::StatusOr<PlanEdit> EditPlan(const Plan& plan, const PlanState& state,
+                                  const PlanChange& change) {
+  if (absl::Status status = CheckEditable(plan); !status.ok()) return status;
+  if (absl::Status status = CheckState(plan, state); !status.ok()) return status;
+  const absl::StatusOr<ChangedPlan> changed = ApplyChange(plan, state, change);
+  if (!changed.ok()) return changed.status();
+  const std::vector<Way> ways = Ways(*changed).Find();
+  absl::StatusOr<TakenWay> taken = TakeBest(*changed, ways, state.now_s);
+  if (!taken.ok()) return taken.status();
+  OrderFiner(*changed, ways[taken->way], *taken);
 
   PlanEdit edit;
-  edit.plan = std::move(taken->plan);
-  edit.state = std::move(taken->state);
-  edit.transfer_was = std::move(taken->transfer_was);
-  edit.moved_again = taken->moved_again;
+  edit.plan = std::move(taken->edited.plan);
+  edit.state = std::move(taken->edited.state);
+  edit.transfer_was = std::move(taken->edited.transfer_was);
+  edit.moved_again = taken->edited.moved_again;
   for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
     const bool damaged = state.transfers[t] == WorkState::kDone &&
                          changed->state.transfers[t] == WorkState::kWaiting;
     if (damaged) edit.moved_again += plan.transfers[t].bytes;
   }
-  edit.prediction = std::move(taken_times);
-  const WorkLeft& left = *ways[best_way].left;
+  edit.prediction = std::move(taken->times);
+  const WorkLeft& left = *ways[taken->way].left;
   for (std::size_t s = 0; s < left.redone.size(); ++s) {
     if (left.redone[s]) edit.redone.push_back(static_cast<StepIndex>(s));
     if (left.in_parts[s]) edit.in_parts.push_back(static_cast<StepIndex>(s));
   }
-  edit.why = WhyText(state, *changed, change, left, words, best, edit.moved_again);
+  edit.why =
+      WhyText(state, *changed, change, left, taken->words, taken->own_words, edit.moved_again);
   edit.plan.summary.notes.push_back(edit.why);
   return edit;
 }
