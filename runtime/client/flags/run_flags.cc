@@ -71,7 +71,7 @@ void AddShipped(CLI::App& command, const std::string& flag, bool unpack, const s
       ->take_all();
 }
 
-void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
+void AddWhatRuns(CLI::App& command, JobOptions& job, bool needs_output) {
   command.add_option("JOB", job.job, "Name of the job (see 'weir jobs')")->required();
   command
       .add_option("--module", job.module,
@@ -102,6 +102,9 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false)
       ->take_all();
+}
+
+void AddHowItRuns(CLI::App& command, JobOptions& job) {
   AddCount(command, "--mappers", job.mappers, 1, limits::kReducersMax,
            "Number of mappers, at most 10000 (default: the planner chooses)");
   command
@@ -142,6 +145,11 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
       ->type_name("NAME");
   command.add_flag("--no-sample", job.no_sample,
                    "Plan without running a small part of a large input before");
+}
+
+void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
+  AddWhatRuns(command, job, needs_output);
+  AddHowItRuns(command, job);
   if (needs_output) {
     command.add_flag("--no-check-operation", job.no_check_operation,
                      "Take as true what the job declares of its Combine (any order of operands "
