@@ -272,15 +272,10 @@ std::vector<PlanNumber> SpillNumbers(const JobShape& shape, const ClusterProfile
   return numbers;
 }
 
-}  // namespace
-
-std::vector<PlanNumber> JobNumbers(const JobShape& shape, const ClusterProfile& cluster,
-                                   const Plan& plan) {
-  std::vector<PlanNumber> numbers = {
-      NumberOf("map time", shape.map_seconds_per_byte, "s/byte"),
-      NumberOf("map start-up", shape.map_startup_s, "s"),
-      NumberOf("map step overhead", shape.map_overhead_s, "s"),
-  };
+void AddMapNumbers(const JobShape& shape, std::vector<PlanNumber>& numbers) {
+  numbers.push_back(NumberOf("map time", shape.map_seconds_per_byte, "s/byte"));
+  numbers.push_back(NumberOf("map start-up", shape.map_startup_s, "s"));
+  numbers.push_back(NumberOf("map step overhead", shape.map_overhead_s, "s"));
   if (MakesVectors(shape)) {
     numbers.push_back({"map output of each mapper", ElementBytes(shape, 0, 0), "bytes", "job"});
   } else {
@@ -291,35 +286,41 @@ std::vector<PlanNumber> JobNumbers(const JobShape& shape, const ClusterProfile& 
     numbers.push_back({"map output measured at", static_cast<double>(shape.map_output_at_bytes),
                        "bytes", OriginName(shape.map_output_ratio.origin)});
   }
-  for (std::size_t p = 0; p < shape.layers.size(); ++p) {
-    const LayerShape& layer = shape.layers[p];
-    const std::string name =
-        shape.layers.size() > 1 ? absl::StrCat("layer ", p + 1, " reduce") : "reduce";
-    numbers.push_back(NumberOf(name + " time", layer.reduce_seconds_per_byte, "s/byte"));
-    if (const load::GrowthCurve& growth = layer.reduce_growth; growth.known()) {
-      const char* origin = OriginName(layer.reduce_growth_origin);
-      numbers.push_back({name + " time that grows", growth.seconds_per_byte, "s/byte", origin});
-      numbers.push_back({name + " time measured at", growth.at_bytes, "bytes", origin});
-      numbers.push_back(
-          {name + (growth.exponent == 1 ? " time grows as x log x" : " time grows by"),
-           growth.exponent, "", origin});
-    }
-    numbers.push_back(NumberOf(name + " step overhead", layer.startup_s, "s"));
-    numbers.push_back(NumberOf(name + " output", layer.output_ratio, "bytes/byte"));
-    for (const PackedBytes& packed : layer.packed) {
-      numbers.push_back(NumberOf(absl::StrCat(p == 0 ? "map" : absl::StrCat("layer ", p, " reduce"),
-                                              " output packed by ", CodecName(packed.codec)),
-                                 packed.ratio, "bytes/byte"));
-    }
-    numbers.push_back({name + " heaviest 1 % of keys", HeaviestHundredth(layer.key_weights), "",
-                       OriginName(layer.key_weights_origin)});
+}
+
+void AddLayerNumbers(const JobShape& shape, std::size_t p, std::vector<PlanNumber>& numbers) {
+  const LayerShape& layer = shape.layers[p];
+  const std::string name =
+      shape.layers.size() > 1 ? absl::StrCat("layer ", p + 1, " reduce") : "reduce";
+  numbers.push_back(NumberOf(name + " time", layer.reduce_seconds_per_byte, "s/byte"));
+  if (const load::GrowthCurve& growth = layer.reduce_growth; growth.known()) {
+    const char* origin = OriginName(layer.reduce_growth_origin);
+    numbers.push_back({name + " time that grows", growth.seconds_per_byte, "s/byte", origin});
+    numbers.push_back({name + " time measured at", growth.at_bytes, "bytes", origin});
+    numbers.push_back({name + (growth.exponent == 1 ? " time grows as x log x" : " time grows by"),
+                       growth.exponent, "", origin});
   }
+  numbers.push_back(NumberOf(name + " step overhead", layer.startup_s, "s"));
+  numbers.push_back(NumberOf(name + " output", layer.output_ratio, "bytes/byte"));
+  for (const PackedBytes& packed : layer.packed) {
+    numbers.push_back(NumberOf(absl::StrCat(p == 0 ? "map" : absl::StrCat("layer ", p, " reduce"),
+                                            " output packed by ", CodecName(packed.codec)),
+                               packed.ratio, "bytes/byte"));
+  }
+  numbers.push_back({name + " heaviest 1 % of keys", HeaviestHundredth(layer.key_weights), "",
+                     OriginName(layer.key_weights_origin)});
+}
+
+void AddStoreNumbers(const JobShape& shape, std::vector<PlanNumber>& numbers) {
   if (shape.store.write != FinalWrite::kParts) {
     numbers.push_back(NumberOf("output write time", shape.store.seconds_per_byte, "s/byte"));
   } else if (shape.store.disk_seconds_per_byte > 0) {
     numbers.push_back({"output disk time", shape.store.disk_seconds_per_byte, "s/byte",
                        OriginName(Origin::kMeasured)});
   }
+}
+
+void AddNetworkNumbers(const ClusterProfile& cluster, std::vector<PlanNumber>& numbers) {
   numbers.push_back({"channel time", cluster.network.seconds_per_byte, "s/byte",
                      OriginName(cluster.network_origin)});
   numbers.push_back(
@@ -337,6 +338,17 @@ std::vector<PlanNumber> JobNumbers(const JobShape& shape, const ClusterProfile& 
     numbers.push_back(
         {"segments sent again without order", cluster.network.sharing_resent_fraction, "", origin});
   }
+}
+
+}  // namespace
+
+std::vector<PlanNumber> JobNumbers(const JobShape& shape, const ClusterProfile& cluster,
+                                   const Plan& plan) {
+  std::vector<PlanNumber> numbers;
+  AddMapNumbers(shape, numbers);
+  for (std::size_t p = 0; p < shape.layers.size(); ++p) AddLayerNumbers(shape, p, numbers);
+  AddStoreNumbers(shape, numbers);
+  AddNetworkNumbers(cluster, numbers);
   for (PlanNumber& number : SpillNumbers(shape, cluster, plan))
     numbers.push_back(std::move(number));
   for (const WorkerProfile& worker : cluster.workers) {
