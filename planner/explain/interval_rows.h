@@ -1,6 +1,6 @@
 #pragma once
 
-// Puts intervals into rows without overlap. Upstream: gantt_svg (channels), chrome_trace (lanes).
+// Puts intervals into rows without overlap. Upstream: gantt_lanes (channels), chrome_trace (ports).
 
 #include <cstddef>
 #include <vector>

@@ -2,7 +2,8 @@
 
 // A job's steps as drafts for plan assembly: what each mapper and reducer reads, makes and takes by
 // the job's rates.
-// Upstream: even_plan, load_plan. Downstream: planner/order/plan_assembly.h.
+// Upstream: even_plan, split_assembly, tree_plan, loop_plan. Downstream:
+// planner/order/plan_assembly.h.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,7 @@
 #pragma once
 
-// Where the input is cut between mappers. Upstream: even_plan, load_plan. Downstream: whole_bytes.
+// Where the input is cut between mappers. Upstream: even_plan, load_split, tree_plan, loop_plan.
+// Downstream: whole_bytes.
 
 #include <vector>
 

@@ -1,8 +1,8 @@
 #pragma once
 
 // The final store of a job's plan: which write steps there are and how many run at once.
-// Upstream: even_plan, load_plan, job_bound. Downstream: planner/order (plan_assembly.h,
-// order_store.h).
+// Upstream: even_plan, split_assembly, tree_plan, job_bound. Downstream: planner/order
+// (plan_assembly.h, order_store.h).
 
 #include <cstdint>
 

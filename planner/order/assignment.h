@@ -1,6 +1,6 @@
 #pragma once
 
-// Who is matched with whom for the greatest total weight. Upstream: order_by_slack. Downstream:
+// Who is matched with whom for the greatest total weight. Upstream: slack_schedule. Downstream:
 // nothing.
 
 #include <cstddef>
