@@ -24,7 +24,6 @@ namespace weir::distinct {
 namespace {
 
 using testing::EvenCut;
-using testing::RunJob;
 using testing::ScratchFile;
 
 using Given = std::vector<std::pair<std::string, std::string>>;

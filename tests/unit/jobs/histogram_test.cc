@@ -22,7 +22,6 @@ namespace weir::histogram {
 namespace {
 
 using testing::EvenCut;
-using testing::RunJob;
 using testing::ScratchFile;
 
 using Given = std::vector<std::pair<std::string, std::string>>;

@@ -14,7 +14,6 @@ namespace weir::testing {
 namespace {
 
 using planner::ComputeStep;
-using planner::Section;
 using planner::StepIndex;
 using planner::StepKind;
 

@@ -25,7 +25,6 @@ namespace weir::quantiles {
 namespace {
 
 using testing::EvenCut;
-using testing::RunJob;
 using testing::ScratchFile;
 
 using Given = std::vector<std::pair<std::string, std::string>>;

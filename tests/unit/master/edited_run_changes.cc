@@ -13,7 +13,6 @@
 namespace weir::master {
 
 using planner::At;
-using planner::Bytes;
 using planner::StepIndex;
 using planner::TransferIndex;
 using planner::WorkerIndex;

@@ -24,7 +24,6 @@ namespace weir::planner {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 std::string Golden(const std::string& name) {
   std::ifstream file(std::string(WEIR_GOLDEN_DIR) + "/" + name);
