@@ -70,7 +70,7 @@ EveryCall::EveryCall(std::uint64_t seed) {
     artifact.set_name("words.txt");
     artifact.set_sha256(artifact_hash_);
     artifact.set_bytes(static_cast<std::int64_t>(artifact_.size()));
-    world().jobs().push_back(UserJob{std::move(spec), {}, {}, {}, {}, 0});
+    world().jobs().emplace_back().spec = std::move(spec);
   }
   for (const std::string& code : CodesOfLosses()) {
     scenario_.expectations.legal_codes.push_back(code);

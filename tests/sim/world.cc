@@ -235,7 +235,7 @@ bool World::MasterServes() const { return master_ != nullptr && master_->serves;
 
 void World::Submit(absl::Duration delay, v1::JobSpec spec) {
   spec.set_idempotency_key(absl::StrCat("key-", jobs_.size()));
-  jobs_.push_back(UserJob{std::move(spec), {}, {}, {}, {}, 0});
+  jobs_.emplace_back().spec = std::move(spec);
   After(delay, [this, job = jobs_.size() - 1] { TrySubmit(job); });
 }
 
