@@ -407,6 +407,24 @@ class InACluster(FailureTest):
         self.assertEqual([p.returncode for p in [*cluster.workers, cluster.master]], [0, 0, 0])
         self.assert_nothing_left()
 
+    def test_a_daemon_that_crashes_fails_its_test_though_another_takes_its_place(self):
+        cluster = Cluster(self, workers=2)
+        cluster.workers[1].send_signal(signal.SIGSEGV)
+        self.restart_workers(cluster, 1)
+        self.run_small_job(cluster, "out")
+        with self.assertRaisesRegex(AssertionError, "crashed by SIGSEGV.*worker1"):
+            cluster.stop()
+        self.assert_nothing_left()
+
+    def test_a_daemon_that_ends_with_an_error_when_told_fails_its_test(self):
+        cluster = Cluster(self, workers=0)
+        ready = self.path("ready")
+        cluster.workers.append(subprocess.Popen(
+            ["sh", "-c", f"trap 'exit 66' TERM; touch {ready}; while true; do sleep 0.1; done"]))
+        wait_for(lambda: os.path.exists(ready), 20, "it listens to SIGTERM")
+        with self.assertRaisesRegex(AssertionError, "ended with 66 when told to end"):
+            cluster.stop()
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -16,6 +16,8 @@ import tempfile
 import time
 import unittest
 
+from daemon_ends import bad_ends_of, crashes_of
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BINARY = os.environ.get("WEIR_BINARY", os.path.join(ROOT, "build/release/runtime/app/weir"))
 
@@ -74,14 +76,16 @@ def count_words(paths):
     return counts
 
 
+def lines_of(path):
+    """Lines of a file; one that nothing ends is a line too, since nobody should have written it."""
+    with open(path, "rb") as file:
+        lines = file.read().split(b"\n")
+    return lines if lines[-1] else lines[:-1]
+
+
 def read_parts(output):
     """Lines of all parts of an output directory, in part order."""
-    lines = []
-    for name in sorted(os.listdir(output)):
-        if name.startswith("part-"):
-            with open(os.path.join(output, name), "rb") as file:
-                lines += file.read().split(b"\n")[:-1]
-    return lines
+    return [line for name in sorted(os.listdir(output)) if name.startswith("part-") for line in lines_of(os.path.join(output, name))]
 
 
 def processes_mentioning(text):
@@ -228,6 +232,7 @@ class Cluster:
         self.client_args = list(client_args)
         self.preexec_fn = preexec_fn
         self.logs = []
+        self.spawned = []  # those that were started again included
         self.master = self.start_master()
         self.workers = [self.start_worker(i, worker_args) for i in range(workers)]
         test.addCleanup(self.stop)
@@ -239,8 +244,10 @@ class Cluster:
         # The token that the test's own clients show.
         env = dict(os.environ, TMPDIR=self.test.work, WEIR_TEST_DIR=self.test.dir,
                    XDG_STATE_HOME=os.path.join(self.test.dir, "state"))
-        return subprocess.Popen([*before, BINARY, *args], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env,
-                                preexec_fn=self.preexec_fn)
+        process = subprocess.Popen([*before, BINARY, *args], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env,
+                                   preexec_fn=self.preexec_fn)
+        self.spawned.append(process)
+        return process
 
     def start_master(self):
         return self._spawn("master", "master", "--listen", self.address, "--journal",
@@ -264,7 +271,6 @@ class Cluster:
     def log_text(self):
         texts = []
         for log in self.logs:
-            log.flush()
             with open(log.name, "rb") as file:
                 texts.append(f"--- {log.name}\n" + file.read()[-1500:].decode(errors="replace"))
         return "\n".join(texts)
@@ -273,16 +279,27 @@ class Cluster:
         return self.test.weir("submit", *args, "--wait", "--master", self.address, timeout=timeout)
 
     def stop(self):
-        for process in [*self.workers, self.master]:
-            if process.poll() is None:
-                process.send_signal(signal.SIGCONT)
-                process.terminate()
-        for process in [*self.workers, self.master]:
+        """Ends all daemons. Fails the test where one does not end within 15 s, or with an error, or crashed at any time before."""
+        told = [process for process in [*self.workers, self.master] if process.poll() is None]
+        for process in told:
+            process.send_signal(signal.SIGCONT)
+            process.terminate()
+        wrong = []
+        for process in told:
             try:
                 process.wait(timeout=15)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-                self.test.fail(f"daemon did not end on SIGTERM within 15 s: {process.args}")
+                wrong.append(f"did not end on SIGTERM within 15 s: {process.args}")
+        wrong += bad_ends_of(told)
+        for process in self.spawned:
+            process.poll()
+        wrong += crashes_of({*self.spawned, *told})
+        self.spawned.clear()  # each is judged once, however often this is called
+        if wrong:
+            wrong.append(self.log_text())
         for log in self.logs:
             log.close()
+        if wrong:
+            self.test.fail("\n".join(wrong))
