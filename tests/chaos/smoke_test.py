@@ -53,7 +53,7 @@ class Smoke(unittest.TestCase):
         os.mkdir(output)
         job = work.Work("wordcount", "words", [b"a\t1", b"b\t2"])
         for text, right in ((b"b\t2\na\t1\n", True), (b"a\t1\n", False), (b"a\t1\nb\t2\nb\t2\n", False),
-                            (b"a\t1\nb\t3\n", False)):
+                            (b"a\t1\nb\t3\n", False), (b"a\t1\nb\t2\nc", False), (b"a\t1\nb\t2\n\n", False)):
             with open(os.path.join(output, "part-00000"), "wb") as file:
                 file.write(text)
             self.assertEqual(job.check(output) is None, right, text)

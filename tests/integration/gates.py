@@ -8,7 +8,7 @@ import random
 import re
 
 from faults import FailureTest
-from weir_process import read_parts, wait_for
+from weir_process import lines_of, wait_for
 
 LINE_BYTES = 33
 
@@ -89,10 +89,15 @@ class GatedTest(FailureTest):
         return ended
 
     def assert_sorted(self, output):
-        """The oracle: the lines, each as often as they were there."""
+        """The oracle: the lines, each as often as they were there, and in order in each part."""
         with open(self.lines, "rb") as file:
             expected = sorted(file.read().splitlines())
-        self.assertEqual(sorted(line.rstrip(b"\t") for line in read_parts(self.path(output))), expected)
+        found = []
+        for path in sorted(glob.glob(self.path(output, "part-*"))):
+            lines = [line.rstrip(b"\t") for line in lines_of(path)]
+            self.assertTrue(lines == sorted(lines), f"{path} is not in order")
+            found += lines
+        self.assertEqual(sorted(found), expected)
         self.assert_ok(self.weir("verify", self.path(output)))
 
     def logged(self, daemon, sentence):

@@ -26,8 +26,22 @@ class SeveralJobsTest(GatedTest):
         return self.submit_sort(cluster, output, *more, mapper=self.gated("map"))
 
     def assert_counts(self, output, text):
-        counts = dict(line.rsplit(b"\t", 1) for line in read_parts(self.path(output)))
-        self.assertEqual({word: int(count) for word, count in counts.items()}, dict(count_words([text])))
+        expected = sorted(b"%s\t%d" % (word, count) for word, count in count_words([text]).items())
+        self.assertEqual(sorted(read_parts(self.path(output))), expected)
+
+    def test_the_oracles_see_what_is_out_of_order_and_what_is_too_much(self):
+        with open(self.lines, "rb") as file:
+            lines = sorted(file.read().splitlines())
+        self.write("swapped/part-00000", b"".join(line + b"\t\n" for line in [lines[1], lines[0], *lines[2:]]))
+        with self.assertRaisesRegex(AssertionError, "part-00000 is not in order"):
+            self.assert_sorted("swapped")
+        counts = b"".join(b"%s\t%d\n" % count for count in count_words([self.short]).items())
+        self.write("once/part-00000", counts)
+        self.assert_counts("once", self.short)
+        for more in (counts, b"of_which_nothing_ends_the_line"):
+            self.write("once/part-00001", more)
+            with self.assertRaises(AssertionError):
+                self.assert_counts("once", self.short)
 
     def test_a_short_job_ends_while_a_long_one_runs_and_both_are_right(self):
         cluster = Cluster(self, workers=2)
