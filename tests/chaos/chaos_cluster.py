@@ -11,7 +11,8 @@ import subprocess
 import sys
 import time
 
-from ground import ROOT, netlab, process_tree
+from ground import ROOT, netlab, process_tree  # and where daemon_ends is found
+from daemon_ends import crashes_of
 
 sys.path.insert(0, os.path.join(ROOT, "tests/integration"))
 from weir_process import free_port  # noqa: E402
@@ -127,7 +128,7 @@ class ChaosCluster:
         self.master_env = {}
         self.master_process = None
         self.workers = [None] * workers
-        self.ended = []
+        self.spawned = []  # those that were started again included
         self.outputs = 0
         port = NAMESPACE_PORT if ground.name == "namespaces" else free_port()
         self.address = f"{ground.address('ctl')}:{port}"
@@ -167,8 +168,10 @@ class ChaosCluster:
 
         full = dict(os.environ, TMPDIR=self.directory, XDG_STATE_HOME=self.path("state"), **(env or {}))
         with open(self.path(f"{name}.log"), "ab") as log:
-            return subprocess.Popen(self.ground.command(host, BINARY, *args), stdin=subprocess.DEVNULL, stdout=log,
-                                    stderr=log, env=full, preexec_fn=enter)
+            process = subprocess.Popen(self.ground.command(host, BINARY, *args), stdin=subprocess.DEVNULL, stdout=log,
+                                       stderr=log, env=full, preexec_fn=enter)
+        self.spawned.append(process)
+        return process
 
     def start_master(self):
         self.master_process = self._spawn("ctl", "master", ["master", "--listen", self.address, "--journal",
@@ -212,8 +215,18 @@ class ChaosCluster:
             except ProcessLookupError:
                 pass
 
+    def fail_on(self, wrong):
+        """Ends the scenario where a daemon did what none may do, whatever is done to it: jobs go on without it, and show nothing."""
+        for process in self.spawned:
+            process.poll()
+        wrong = wrong + crashes_of(self.spawned)
+        self.spawned = [process for process in self.spawned if process.returncode is None]  # each is judged once
+        if wrong:
+            raise ClusterError("\n".join([*wrong, self.log_text()]))
+
     def bring_all_back(self):
-        """Starts what does not run any more, and waits until all have registered."""
+        """Starts what does not run any more, and waits until all have registered. Raises where a daemon had crashed."""
+        self.fail_on([])
         if self.master_process.poll() is not None:
             self.start_master()
         for host, process in enumerate(self.workers):
@@ -222,19 +235,23 @@ class ChaosCluster:
         self.wait_for_workers()
 
     def stop(self):
+        """Ends all. Raises where a daemon crashed, or does not end in time."""
         processes = [p for p in [*self.workers, self.master_process] if p is not None and p.poll() is None]
         groups = [member for process in processes for member in process_tree(process.pid)]
         for process in processes:
             self.stop_signal(process.pid, signal.SIGCONT)
             process.send_signal(signal.SIGTERM)
         end = time.monotonic() + STOPPED_WITHIN_S
+        wrong = []
         for process in processes:
             try:
                 process.wait(timeout=max(0.1, end - time.monotonic()))
             except subprocess.TimeoutExpired:
                 self.kill(process)
+                wrong.append(f"did not end on SIGTERM within {STOPPED_WITHIN_S} s: {process.args}")
         for pid in groups:  # tasks of a daemon that had to be killed; their guardians need a moment
             self.stop_signal(pid, signal.SIGKILL)
+        self.fail_on(wrong)
 
     @staticmethod
     def stop_signal(pid, sign):

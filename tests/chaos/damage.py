@@ -49,9 +49,11 @@ class ProxiedCluster(ChaosCluster):
         return ["--listen", f"127.0.0.1:{control}", "--data-listen", f"127.0.0.1:{data}", "--advertise", known_at]
 
     def stop(self):
-        super().stop()
-        for proxy in (p for pair in self.proxies for p in pair):
-            proxy.close()
+        try:
+            super().stop()
+        finally:
+            for proxy in (p for pair in self.proxies for p in pair):
+                proxy.close()
 
 
 def flips(bench):

@@ -10,6 +10,7 @@ import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests/integration"))
 sys.path.insert(0, os.path.join(ROOT, "tests/netlab"))
 import cluster as netlab  # noqa: E402
 import network  # noqa: E402

@@ -1,6 +1,7 @@
 """A few seconds of chaos on loopback: that the tools strike and the oracle sees. No figure is asserted, nor how jobs end."""
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -14,6 +15,8 @@ import chaos_cluster  # noqa: E402
 import flip_proxy  # noqa: E402
 import work  # noqa: E402
 from bench import Report, at_most, missed, none_of, some_of, unmeasured  # noqa: E402
+from chaos_cluster import ChaosCluster, ClusterError  # noqa: E402
+from ground import Loopback  # noqa: E402
 from restarts import outcome_beside, outcome_of_commit  # noqa: E402
 from soak import slope  # noqa: E402
 
@@ -47,6 +50,23 @@ class Smoke(unittest.TestCase):
             self.assertEqual(row["left"], [], row)
         for report in reports.values():
             self.assertTrue(report["bars"])
+
+    def test_a_daemon_that_crashes_ends_the_scenario_before_another_takes_its_place_and_at_the_end(self):
+        for brought_back in (True, False):
+            with self.subTest(brought_back=brought_back), tempfile.TemporaryDirectory(dir=self.dir) as place, \
+                    Loopback(1, place) as ground:
+                with self.assertRaisesRegex(ClusterError, "crashed by SIGSEGV.*w0"), ChaosCluster(ground, place, 1) as cluster:
+                    cluster.workers[0].send_signal(signal.SIGSEGV)
+                    cluster.workers[0].wait()
+                    if brought_back:
+                        cluster.bring_all_back()
+                self.assertIsNotNone(cluster.master_process.poll())
+                self.assertEqual(len(cluster.spawned), 0)
+
+    def test_a_daemon_that_is_killed_does_not(self):
+        with Loopback(1, self.dir) as ground, ChaosCluster(ground, self.dir, 1) as cluster:
+            cluster.kill_worker(0)
+            cluster.bring_all_back()
 
     def test_the_oracle_sees_a_line_too_many_and_one_too_few(self):
         output = os.path.join(self.dir, "out")
