@@ -2,7 +2,8 @@
 """Fails when the tree breaks a rule of CONTRIBUTING.md that a machine can see.
 
 Sizes, banned names, leftovers in comments, tests and files that comments name and that are not there, sources in no target,
-calls that belong to runtime/env/real, files not formatted, shell scripts that do not parse, tables too wide to read. Usage: check_tree.py ROOT
+tests that never run, calls that belong to runtime/env/real, files not formatted, shell scripts that do not parse, tables too
+wide to read. Usage: check_tree.py ROOT
 """
 import os
 import re
@@ -27,6 +28,8 @@ CALLS_ALLOWED = {
 }
 # Kinds of steps are rows of tables (planner/plan/step_kind.h, runtime/task/step_kinds.h): code asks the row.
 KIND_ASKED_FOR = re.compile(r"[=!]=\s*(planner::)?StepKind::k|\bcase\s+(v1::)?STEP_KIND_|[=!]=\s*v1::STEP_KIND_")
+# Tests that ctest does not run, each with its reason.
+STARTED_BY_HAND = {"tests/netlab/calibrate_test.py": "networks of eight hosts, for minutes each, with root"}
 PRODUCT = ("planner/", "jobs/", "runtime/", "proto/")
 
 
@@ -117,6 +120,20 @@ def check_in_target(path, root):
     yield f"{path}: in no target of a CMakeLists.txt (tests that are not built are lost)"
 
 
+def check_registered(path, root):
+    """A test in Python is named, with its ending or without, by the CMakeLists.txt beside it."""
+    folder, name = os.path.split(path)
+    if not (path.startswith("tests/") and name.endswith("_test.py")) or path in STARTED_BY_HAND:
+        return
+    cmake = os.path.join(root, folder, "CMakeLists.txt")
+    words = set()
+    if os.path.exists(cmake):
+        with open(cmake, encoding="utf-8") as file:
+            words = set(re.findall(r"[\w.]+", re.sub(r"#.*", "", file.read())))
+    if not words & {name, name.removesuffix("_test.py")}:
+        yield f"{path}: no test of the CMakeLists.txt beside it (it would never run)"
+
+
 def check_format(paths, root):
     tool = shutil.which("clang-format")
     if not tool:
@@ -140,8 +157,11 @@ def check_shell(path, text, root):
             yield f"{path}: a script without 'set -e' or 'set -u' hides failures"
 
 
-def self_test():
+def self_test(root):
     """A check that cannot fail is not a check."""
+    assert list(check_registered("tests/integration/no_such_test.py", root))
+    assert list(check_registered("tests/no_such_folder/cluster_test.py", root))
+    assert not list(check_registered("tests/integration/cluster_test.py", root))
     assert list(check_names("runtime/base/string_utils.h"))
     assert not list(check_names("runtime/base/mono_time.h"))
     assert list(check_content("runtime/master/x.cc", "auto t = std::chrono::steady_clock::now();"))
@@ -166,7 +186,7 @@ def self_test():
 
 def main():
     root = sys.argv[1]
-    self_test()
+    self_test(root)
     problems, cpp, count = [], [], 0
     basenames = {os.path.basename(path) for path in tracked(root)}
 
@@ -196,6 +216,7 @@ def main():
             problems += check_named_cases(path, text, read)
             problems += check_named_sources(path, text, basenames)
         problems += check_in_target(path, root)
+        problems += check_registered(path, root)
     problems += check_format(cpp, root)
     if count == 0:
         sys.exit("no file found: is this a git checkout?")
