@@ -12,6 +12,12 @@ class Calibrate(WeirTest):
     def calibrate(self, cluster, *args, timeout=180):
         return self.weir("calibrate", "--master", cluster.address, *args, timeout=timeout)
 
+    def begin(self, cluster):
+        """A calibration that the master has begun."""
+        calibration = self.start("calibrate", "--master", cluster.address)
+        wait_for(lambda: "Calibration begins" in self.text(self.path("master.log")), 30, "it begins")
+        return calibration
+
     def workers(self, cluster):
         return json.loads(self.weir("list", "workers", "--json", "--master", cluster.address).out)["workers"]
 
@@ -76,8 +82,9 @@ class Calibrate(WeirTest):
 
     def test_a_killed_worker_is_left_out_by_name(self):
         cluster = Cluster(self, workers=3)
-        calibration = self.start("calibrate", "--master", cluster.address)
-        time.sleep(1)
+        calibration = self.begin(cluster)
+        time.sleep(1)  # it goes on for longer
+        self.assertIsNone(calibration.poll(), "it ended before the kill")
         cluster.workers[1].send_signal(signal.SIGKILL)
         result = self.finish(calibration, timeout=180)
         self.assert_measured(result)
@@ -85,8 +92,7 @@ class Calibrate(WeirTest):
 
     def test_ctrl_c_ends_it_and_the_next_one_may_start(self):
         cluster = Cluster(self, workers=2)
-        calibration = self.start("calibrate", "--master", cluster.address)
-        time.sleep(1)
+        calibration = self.begin(cluster)
         refused = self.calibrate(cluster)
         self.assert_fails(refused, 4, "another calibration is under way")
         calibration.send_signal(signal.SIGINT)

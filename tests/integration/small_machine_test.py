@@ -158,10 +158,11 @@ class FewThreads(WeirTest):
         self.assert_nothing_left(self.path("out"))
 
     def test_a_master_serves_where_threads_suffice(self):
-        master = self.start_limited(200, "master", "--listen", "127.0.0.1:0", "--journal", self.path("journal"))
-        # It is served from the journal's directory on.
-        wait_for(lambda: os.path.exists(self.path("journal")), 10, "a journal")
-        time.sleep(1)
+        address = f"127.0.0.1:{free_port()}"
+        master = self.start_limited(200, "master", "--listen", address, "--journal", self.path("journal"))
+        # As its own user, who has its token.
+        wait_for(lambda: self.finish(self.start_limited(400, "list", "jobs", "--master", address)).code == 0, 20, "an answer")
+        self.assertIsNone(master.poll())
         master.send_signal(signal.SIGTERM)
         self.assert_ok(self.finish(master))
 
