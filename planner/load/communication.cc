@@ -54,6 +54,11 @@ ScheduleFault CheckSchedule(const ShuffleDemand& demand, const std::vector<Piece
   for (const Piece& piece : pieces) {
     const auto j = static_cast<std::size_t>(piece.sender);
     const auto k = static_cast<std::size_t>(piece.receiver);
+    // It would make room for another one of its pair; what is no number cannot be compared at all.
+    if (!(piece.end - piece.begin >= -grain)) {
+      fault.demand = std::numeric_limits<double>::infinity();
+      continue;
+    }
     left[j][k] -= piece.end - piece.begin;
     sends[j].push_back({piece.begin, piece.end});
     receives[k].push_back({piece.begin, piece.end});

@@ -42,7 +42,8 @@ std::vector<Piece> MergeTouching(std::vector<Piece> pieces, double tolerance);
 
 /// How far a schedule is from what it must be. All zero (to rounding) when it is right.
 struct ScheduleFault {
-  /// Largest |time of all pieces of a pair - demand|.
+  /// Largest |time of all pieces of a pair - demand|; infinite when a piece ends before it begins,
+  /// or at no time.
   double demand = 0;
   /// Largest overlap of two pieces on one port.
   double port_overlap = 0;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "planner/load/fast_layer.h"
 #include "planner/load/longest_remaining.h"
 #include "planner/load/matching_schedule.h"
@@ -36,12 +38,22 @@ std::vector<std::vector<double>> RandomDemand(RandomLayers& random, std::int32_t
   return time;
 }
 
+TEST(CheckScheduleTest, FindsPiecesThatTakeTimeBackOrHaveNone) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const ShuffleDemand demand{{0}, {{1}}, 1};
+  EXPECT_EQ(CheckSchedule(demand, {{0, 0, 0, 2}, {0, 0, 2, 1}}, kGrain).demand, infinity);
+  EXPECT_EQ(CheckSchedule(demand, {{0, 0, 0, nan}}, kGrain).demand, infinity);
+}
+
 TEST(CheckScheduleTest, FindsEveryFault) {
   const ShuffleDemand demand{{0, 1}, {{1, 0}, {0, 1}}, 1};
   EXPECT_EQ(CheckSchedule(demand, {{0, 0, 0, 1}, {1, 1, 1, 2}}, kGrain).channels_over, 0);
   EXPECT_EQ(CheckSchedule(demand, {{0, 0, 0.5, 1.5}, {1, 1, 1, 2}}, kGrain).channels_over, 1);
   EXPECT_NEAR(CheckSchedule(demand, {{0, 0, 0, 1}}, kGrain).demand, 1, 0);
   EXPECT_NEAR(CheckSchedule(demand, {{0, 0, 0, 1}, {0, 1, 0.5, 1}}, kGrain).port_overlap, 0.5, 0);
+  const ShuffleDemand to_one{{0, 0}, {{1}, {1}}, 2};
+  EXPECT_EQ(CheckSchedule(to_one, {{0, 0, 0, 1}, {1, 0, 0.75, 1.75}}, kGrain).port_overlap, 0.25);
   EXPECT_NEAR(CheckSchedule(demand, {{0, 0, 0, 1}, {1, 1, 0.25, 1.25}}, kGrain).early, 0.75, 0);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <set>
 #include <string>
 #include <utility>
@@ -21,15 +22,17 @@ using Window = std::pair<double, double>;
 
 inline bool Overlap(std::vector<Window> windows, double eps) {
   std::sort(windows.begin(), windows.end());
-  for (std::size_t i = 1; i < windows.size(); ++i) {
-    if (windows[i].first < windows[i - 1].second - eps &&
-        windows[i].second > windows[i].first + eps &&
-        windows[i - 1].second > windows[i - 1].first + eps) {
-      return true;
-    }
+  double busy_to = -std::numeric_limits<double>::infinity();
+  for (const Window& window : windows) {
+    if (window.second <= window.first + eps) continue;
+    if (window.first < busy_to - eps) return true;
+    busy_to = std::max(busy_to, window.second);
   }
   return false;
 }
+
+// Comparisons with what is no number hold of nothing, and so find nothing.
+inline bool IsTime(double time_s, double eps) { return std::isfinite(time_s) && time_s >= -eps; }
 
 inline bool OverlapBetween(const std::vector<Window>& a, const std::vector<Window>& b, double eps) {
   for (const Window& x : a) {
@@ -55,6 +58,12 @@ inline std::string ScheduleFault(const Schedule& schedule, PortModel ports, doub
   for (std::size_t i = 0; i < p; ++i) {
     for (auto& held : operands[i]) held = {static_cast<std::int32_t>(i)};
   }
+  for (const Message& m : schedule.messages) {
+    for (const double time_s : {m.start_s, m.flight_s, m.port_s, m.combine_s}) {
+      if (!validator::IsTime(time_s, eps)) return "a time that is none";
+    }
+  }
+  if (!validator::IsTime(schedule.makespan_s, eps)) return "a makespan that is no time";
   std::vector<Message> by_arrival = schedule.messages;
   std::stable_sort(by_arrival.begin(), by_arrival.end(), [eps](const Message& a, const Message& b) {
     return a.start_s + a.flight_s + a.port_s < b.start_s + b.flight_s + b.port_s - eps / 10;
