@@ -107,6 +107,7 @@ class Logreg(FailureTest):
         for place, value in found.items():
             self.assertAlmostEqual(value, root[place], delta=1e-12)
         for trace in (report, rooted):
+            self.assertGreater(len(trace_check.moved(trace)), 4 * 3, "each iteration moves something")
             self.assertEqual(trace_check.order_problems(trace) + trace_check.port_problems(trace, 1, 1)
                              + trace_check.strict_order_problems(trace), [])
 

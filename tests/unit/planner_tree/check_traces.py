@@ -41,8 +41,9 @@ def spoilt(run):
 
 
 def main(path):
-    found = []
-    for number, run in enumerate(json.loads(pathlib.Path(path).read_text())["runs"]):
+    runs = json.loads(pathlib.Path(path).read_text())["runs"]
+    found = [] if runs else ["no run: nothing was held against it"]
+    for number, run in enumerate(runs):
         found += [f"run {number}: {problem}" for problem in problems_of(run)]
         found += [f"run {number}: {problem}" for problem in trace_check.order_problems(run["report"])]
         broken = spoilt(run)

@@ -60,9 +60,9 @@ inline std::vector<int> ProcessesOfGroup(int group) {
   return found;
 }
 
-/// A killed process takes a moment to die.
+/// A killed process takes a moment to die, on a busy machine some seconds.
 inline bool GroupIsGone(int group) {
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     if (ProcessesOfGroup(group).empty()) return true;
     usleep(10'000);
   }

@@ -24,6 +24,10 @@
 namespace weir::worker {
 namespace {
 
+// What no machine needs, however busy it is with other tests. What a task must not outlast is said
+// where it is stopped.
+constexpr absl::Duration kLong = absl::Seconds(20);
+
 using testing::HasSubstr;
 
 class TaskSupervisorTest : public testing::Test {
@@ -78,8 +82,8 @@ class TaskSupervisorTest : public testing::Test {
     EXPECT_TRUE(GroupIsGone(group_));
     bool settled = false;
     loop_.Post([&] { settled = true; });
-    RunUntil(
-        loop_, [&] { return settled; }, absl::Seconds(1));
+    EXPECT_TRUE(RunUntil(
+        loop_, [&] { return settled; }, kLong));
     EXPECT_EQ(OpenDescriptors(), descriptors_before_);
     EXPECT_FALSE(supervisor_->progress());
     EXPECT_TRUE(absl::IsFailedPrecondition(supervisor_->Run({})));
@@ -101,7 +105,7 @@ class TaskSupervisorTest : public testing::Test {
 
 TEST_F(TaskSupervisorTest, RunsAStepAndStopsInOrder) {
   StartStep(MisbehavingTask("good"));
-  AwaitResult(absl::Seconds(3));
+  AwaitResult(kLong);
   EXPECT_EQ(result_->step(), 5);
   Stop(absl::Milliseconds(250));
   EXPECT_EQ(Output(), "stopped in order\n");
@@ -114,7 +118,7 @@ TEST_F(TaskSupervisorTest, TimeInWhichTheDaemonStoodStillDoesNotCountForTheStart
   kill(group_, SIGSTOP);
   absl::SleepFor(options.start_timeout + absl::Milliseconds(200));
   kill(group_, SIGCONT);
-  AwaitReady(absl::Seconds(3));
+  AwaitReady(kLong);
   Stop(absl::Seconds(1));
 }
 
@@ -128,7 +132,7 @@ TEST_F(TaskSupervisorTest, GivesATaskNothingItDoesNotNeed) {
   options.address_space_bytes = std::int64_t{1} << 32;
 #endif
   Start(options);
-  AwaitReady(absl::Seconds(3));
+  AwaitReady(kLong);
   Stop(absl::Seconds(1));
   close(leak);
   EXPECT_THAT(Output(),
@@ -180,7 +184,7 @@ TEST_P(TaskSupervisorErrorTest, EndsByName) {
     StartStep(options);
   }
   ASSERT_TRUE(RunUntil(
-      loop_, [&] { return failed_.has_value(); }, absl::Seconds(3)))
+      loop_, [&] { return failed_.has_value(); }, kLong))
       << "still running";
   EXPECT_EQ(failed_->code(), wrong.code);
   EXPECT_THAT(failed_->message(), HasSubstr(wrong.message));
@@ -289,8 +293,9 @@ class TaskOutOfMemoryTest : public TaskSupervisorTest {
     TaskOptions options = MisbehavingTask(behaviour);
     options.read_kernel_file = KillingKernel{counter_file};
     StartStep(options);
-    RunUntil(
-        loop_, [&] { return failed_.has_value(); }, absl::Seconds(3));
+    EXPECT_TRUE(RunUntil(
+        loop_, [&] { return failed_.has_value(); }, kLong))
+        << "still running";
     return failed_.value_or(v1::JobError());
   }
 };
@@ -351,7 +356,7 @@ INSTANTIATE_TEST_SUITE_P(Tasks, TaskThatLivesTest,
 
 TEST_F(TaskSupervisorTest, IgnoresStop) {
   Start(MisbehavingTask("ignore-stop"));
-  AwaitReady(absl::Seconds(3));
+  AwaitReady(kLong);
   Stop(absl::Seconds(1));
 }
 
@@ -390,7 +395,7 @@ TEST_F(TaskSupervisorTest, FloodsItsOutput) {
 
 TEST_F(TaskSupervisorTest, LeavesAChildBehind) {
   StartStep(MisbehavingTask("child"));
-  AwaitResult(absl::Seconds(3));
+  AwaitResult(kLong);
   EXPECT_EQ(ProcessesOfGroup(group_).size(), 2u);
   Stop(absl::Seconds(1));
 }
@@ -404,7 +409,7 @@ class TaskThatDoesNotDieTest : public TaskSupervisorTest {
     options.kill_grace = absl::Milliseconds(200);
     StartStep(options);
     ASSERT_TRUE(RunUntil(
-        loop_, [&] { return failed_.has_value(); }, absl::Seconds(3)))
+        loop_, [&] { return failed_.has_value(); }, kLong))
         << "who ordered the step waits for ever";
     EXPECT_EQ(failed_->code(), job_error::kTaskHung);
     failed_.reset();
@@ -418,7 +423,7 @@ TEST_F(TaskThatDoesNotDieTest, IsToldOfOnce) {
   AwaitFailure();
   late_exits_.Come();
   ASSERT_TRUE(RunUntil(
-      loop_, [&] { return supervisor_->ended(); }, absl::Seconds(3)));
+      loop_, [&] { return supervisor_->ended(); }, kLong));
   EXPECT_FALSE(failed_) << "told twice";
   ExpectNothingLeft();
 }
@@ -431,7 +436,7 @@ TEST_F(TaskThatDoesNotDieTest, IsStoppedOnceItIsGone) {
       loop_, [&] { return stopped; }, absl::Milliseconds(500)));
   late_exits_.Come();
   ASSERT_TRUE(RunUntil(
-      loop_, [&] { return stopped; }, absl::Seconds(3)));
+      loop_, [&] { return stopped; }, kLong));
   EXPECT_FALSE(failed_) << "told twice";
   ExpectNothingLeft();
 }
