@@ -320,7 +320,7 @@ class InACluster(FailureTest):
         cluster = Cluster(self, workers=1)
         text = self.path("text.txt")
         write_words(text, 30)
-        client = self.start("submit", "wordcount", text, "-o", self.path("out"), "--wait", "--deadline", "2s",
+        client = self.start("submit", "wordcount", text, "-o", self.path("out"), "--wait", "--deadline", "6s",
                             "--master", cluster.address)
         for pid in wait_for(lambda: self.tasks_reading(text, 1), 30, "the task reads the input"):
             os.kill(pid, signal.SIGSTOP)

@@ -69,10 +69,13 @@ class ControlC(GatedTest):
                 for line in client.stderr:
                     if json.loads(line)["state"] == state:
                         break
+                else:
+                    self.fail(f"it was never {state}: {self.finish(client)}")
                 # Whatever it has come to meanwhile.
                 client.send_signal(signal.SIGINT)
                 result = self.end_in_time(client, KILL_GRACE_S + ENDING_S)
                 if os.path.exists(out):
+                    self.assertIn(result.code, (0, 130), result.err)
                     self.assertEqual(sorted(read_parts(out)), expected)
                     self.assert_ok(self.weir("verify", out))
                 else:
@@ -89,6 +92,8 @@ class ControlC(GatedTest):
         for line in client.stderr:
             if json.loads(line)["state"] == "planning":
                 break
+        else:
+            self.fail(f"it never planned: {self.finish(client)}")
         result = self.interrupt(client)
         self.assertEqual(result.code, 130, result.err)
         late = self.start("run", "wordcount", text, "-o", self.path("out"), *self.LARGE_PLAN, "--deadline", "1s",

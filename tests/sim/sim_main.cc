@@ -160,6 +160,10 @@ int Main(int argc, char** argv) {
     if (flag == "--seed") return RunOne(value);
     (flag == "--first" ? first : num_seeds) = value;
   }
+  if (num_seeds == 0) {
+    std::fprintf(stderr, "weir_sim: of no seed all promises hold: --seeds takes at least 1\n");
+    return 2;
+  }
   return RunMany(first, num_seeds);
 }
 
