@@ -50,7 +50,7 @@ class JobRules(unittest.TestCase):
         errors = re.findall(r"error: (.*)", done.stderr)
         said = [error.removeprefix("static assertion failed: ").strip('"') for error in errors]
         self.assertEqual(len(said), len(SENTENCES), done.stderr)
-        for error, sentence in zip(said, SENTENCES):
+        for error, sentence in zip(said, SENTENCES, strict=True):
             self.assertTrue(error.startswith(sentence), f"{error!r} is not {sentence!r}...")
 
     def test_sound_jobs_compile(self):

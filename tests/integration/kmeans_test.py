@@ -37,7 +37,7 @@ def result_of(output):
 
 
 def apart(a, b):
-    return sum((x - y) ** 2 for x, y in zip(a, b))
+    return sum((x - y) ** 2 for x, y in zip(a, b, strict=True))
 
 
 def lloyd(points, centroids):
@@ -50,9 +50,9 @@ def lloyd(points, centroids):
         nearest = distances.index(min(distances))
         inertia += distances[nearest]
         counts[nearest] += 1
-        sums[nearest] = [a + b for a, b in zip(sums[nearest], point)]
+        sums[nearest] = [a + b for a, b in zip(sums[nearest], point, strict=True)]
     moved = [[value / count for value in total] if count else list(old)
-             for total, count, old in zip(sums, counts, centroids)]
+             for total, count, old in zip(sums, counts, centroids, strict=True)]
     return counts, moved, inertia
 
 
@@ -64,8 +64,8 @@ class Kmeans(FailureTest):
 
     def assert_near(self, a, b):
         self.assertEqual(a[0], b[0])
-        for mine, other in zip(a[1], b[1]):
-            for x, y in zip(mine, other):
+        for mine, other in zip(a[1], b[1], strict=True):
+            for x, y in zip(mine, other, strict=True):
                 self.assertAlmostEqual(x, y, delta=1e-9 * (1 + abs(x)))
         self.assertAlmostEqual(a[2], b[2], delta=1e-9 * (1 + abs(a[2])))
 
@@ -131,8 +131,8 @@ class Kmeans(FailureTest):
                                 f"iterations={iterations}", "--set", "tolerance=0")
             found[iterations] = result_of(out)
         centroids, inertia = oracle_libraries.ask(self, "lloyd", path=path, centroids=found[1][1])
-        for mine, theirs in zip(found[300][1], centroids):
-            for x, y in zip(mine, theirs):
+        for mine, theirs in zip(found[300][1], centroids, strict=True):
+            for x, y in zip(mine, theirs, strict=True):
                 self.assertAlmostEqual(x, y, delta=1e-9 * (1 + abs(y)))
         self.assertAlmostEqual(found[300][2], inertia, delta=1e-9 * inertia)
 

@@ -32,7 +32,10 @@ def write_words(path, seed, count):
 
 def result_of(output):
     """{name: value} of all parts."""
-    return {name: float(value) for name, value in (line.decode().split(",") for line in read_parts(output))}
+    lines = read_parts(output)
+    values = {name: float(value) for name, value in (line.decode().split(",") for line in lines)}
+    assert len(values) == len(lines), f"names that are there twice: {lines[:20]}"
+    return values
 
 
 class Logreg(FailureTest):

@@ -31,7 +31,7 @@ class Pagerank(FailureTest):
     def assert_ranks(self, out, wanted):
         found = ranks_of(out)
         self.assertEqual([node for node, _ in found], [node for node, _ in wanted])
-        for (node, rank), (_, other) in zip(found, wanted):
+        for (node, rank), (_, other) in zip(found, wanted, strict=True):
             self.assertAlmostEqual(rank, other, delta=1e-9, msg=f"node {node}")
         self.assertAlmostEqual(math.fsum(rank for _, rank in found), 1, delta=1e-12)
 

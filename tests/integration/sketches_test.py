@@ -47,6 +47,7 @@ class Distinct(SketchTest):
         lines = self.same_lines_for_all_shapes("distinct", path, "--set", "key=1", "--set", "column=2")
         counts = {key: int(count) for key, count in (line.decode().split("\t") for line in lines)}
         oracle = oracle_libraries.ask(self, "distinct", path=path)
+        self.assertEqual(len(lines), len(oracle))
         self.assertEqual(sorted(counts), sorted(oracle))
         for key, (exact, estimate) in oracle.items():
             with self.subTest(key=key):
@@ -98,13 +99,13 @@ class Quantiles(SketchTest):
 
     def compare(self, lines, path):
         oracle = oracle_libraries.ask(self, "quantiles", path=path, percentiles=self.PERCENTILES)
-        self.assertEqual(len(lines), len(oracle))
+        self.assertEqual(sorted(line.decode().split("\t")[0] for line in lines), sorted(oracle))
         for line in lines:
             key, count, *found = line.decode().split("\t")
             exact_count, expected = oracle[key]
             self.assertEqual(int(count), exact_count)
             self.assertEqual(len(found), len(expected))
-            for percentile, text, (exact, sketched) in zip(self.PERCENTILES, found, expected):
+            for percentile, text, (exact, sketched) in zip(self.PERCENTILES, found, expected, strict=True):
                 with self.subTest(key=key, percentile=percentile):
                     # Six digits are printed.
                     self.assertLessEqual(abs(float(text) - exact), (0.01 + 1e-6) * abs(exact))
