@@ -101,8 +101,12 @@ TEST_F(SeveralJobsTest, TheLossOfAWorkerIsToldToAllJobs) {
   // Each of them goes on without it, or ends and names it; none waits for it.
   for (const std::string& job : jobs) {
     const v1::JobStatus status = StatusOf(job);
-    if (status.state() == v1::JOB_STATE_SUCCEEDED) continue;
-    EXPECT_EQ(status.error().code(), job_error::kWorkerLost);
+    if (status.state() != v1::JOB_STATE_SUCCEEDED) {
+      EXPECT_EQ(status.error().code(), job_error::kWorkerLost);
+      continue;
+    }
+    ASSERT_EQ(status.losses_size(), 1) << job;
+    EXPECT_EQ(status.losses(0).worker(), "worker-1");
   }
 }
 

@@ -71,7 +71,7 @@ TEST(TreePlanOfJobTest, TwoTablesMeetAtTheRoot) {
   EXPECT_NEAR(static_cast<double>(reduce[0].output_bytes), 141.42e6, 1e5);
 }
 
-TEST(TreePlanOfJobTest, EveryFamilyThatIsOfferedBecomesAPlan) {
+TEST(TreePlanOfJobTest, EveryFamilyIsOffered) {
   const TreePlans trees = TreesOf(TableJob(), ClusterOf(8));
   std::set<std::string> families;
   for (const JobCandidate& candidate : trees.candidates) {
