@@ -20,7 +20,7 @@ namespace weir::planner::tree {
 ///   + gamma/2) if p > P.
 /// Errors: kInvalidArgument naming p, units, alpha, beta, gamma.
 /// Source: 000, section 2 and 002, "Bidirectional" (Rabenseifner 2004).
-/// Checked by: tests/unit/planner_tree/schedules_test.cc (FourMachinesByHand).
+/// Checked by: tests/unit/planner_tree/schedules_test.cc (Rabenseifner.FourMachinesByHand).
 absl::StatusOr<Schedule> RabenseifnerSchedule(std::int32_t p, double units, const LinkCosts& costs,
                                               PortModel ports);
 
