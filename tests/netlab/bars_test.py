@@ -2,6 +2,7 @@
 import unittest
 
 import bars
+import gate_test
 import self_check
 
 
@@ -77,6 +78,21 @@ class Gate(unittest.TestCase):
         self.assertIsNone(bars.too_busy(self.cell()))
         self.assertIn("held back by their CPU quota for 25%", bars.too_busy(self.cell(throttled_s=2.0)))
         self.assertIn("kept from looking for 0.20 s", bars.too_busy(self.cell(window_s=0.2)))
+
+
+class Together(unittest.TestCase):
+    def cell(self, ratios):
+        rest = ("shuffle_s", "bound_s", "first_reducer_s", "last_reducer_s", "retransmits", "throttled_s", "planning_s", "predicted_s",
+                "actual_s", "predicted_shuffle_s")
+        seen = {"over_limit_bytes": 0, "overhead": 0.0, "longest_window_s": 0.02, "dropped": {"ports": 0, "core": 0}}
+        runs = [{"ratio": ratio, "observed": seen, **dict.fromkeys(rest, 1.0)} for ratio in ratios]
+        return {"topology": "racks-2", "variants": {variant: {"median": {}, "runs": runs} for variant in gate_test.VARIANTS}}
+
+    def test_measurements_are_judged_by_all_of_their_runs(self):
+        both = gate_test.together([self.cell([1.0, 1.3, 1.2]), self.cell([1.1, 1.05, 1.02])])
+        for variant in gate_test.VARIANTS:
+            self.assertEqual(len(both["variants"][variant]["runs"]), 6)
+            self.assertAlmostEqual(both["variants"][variant]["median"]["ratio"], 1.075)
 
 
 class SelfCheck(unittest.TestCase):

@@ -1,8 +1,9 @@
 """Three short cells of the laboratory as a gate: planned shuffles beside fetching from everybody, in turns, medians.
 
-What fails at once: a wrong output, or a limit that the trace or the observer says was passed. What fails when it is missed
-twice: the ratio of both ways, segments sent again, the prediction (bars.py). No time is asserted as such. SKIPPED, with the reason,
-without root and namespaces, and where the machine is too busy to tell: before the first cell, or when a bar is missed.
+What fails at once: a wrong output, or a limit that the trace or the observer says was passed. What fails when all runs of up to
+three measurements together miss it: the ratio of both ways, segments sent again, the prediction (bars.py). No time is asserted as
+such. SKIPPED, with the reason, without root and namespaces, and where the machine is too busy to tell: before the first cell, or
+when a bar is missed.
 
   python3 tests/netlab/gate_test.py [-o FILE] [--pacing-fraction 0]     (the latter is a planner that is broken)
 """
@@ -21,6 +22,7 @@ from cluster import LabCluster
 SKIPPED = 77
 RATE_MBIT = 40  # where two cores carry all links; lower by itself
 SECONDS, REPEATS = 0.7, 3
+MEASURED_MAX = 3  # times, of a cell that misses a bar: medians of three runs lie some 0.05 around what many runs show
 VARIANTS = ("planned", "fetch-all")
 REACHED_MIN = 0.9  # of a link's rate, all full at once
 
@@ -51,18 +53,25 @@ def busy_now(cell, rate):
     return f"all links full at once carry {mean:.2f} of their rate now" if mean < REACHED_MIN else None
 
 
+def together(cells):
+    """One cell with the runs of all."""
+    runs = {variant: [run for cell in cells for run in cell["variants"][variant]["runs"]] for variant in VARIANTS}
+    return {**cells[-1], "variants": {variant: {"median": shuffle.summary(of), "runs": of} for variant, of in runs.items()}}
+
+
 def run(cells, rate, master_args):
     """Exit status."""
     skipped, failed = [], []
     for name in bars.GATE_CELLS:
-        cells.append(measure(name, rate, master_args))
-        missed = bars.gate(cells[-1])
+        missed, measured = [], []
+        while not measured or missed and len(measured) < MEASURED_MAX:
+            if missed:
+                print("missed, measured again: " + "; ".join(missed), flush=True)
+            measured.append(measure(name, rate, master_args))
+            cells.append(measured[-1])
+            missed = bars.gate(together(measured))
         if missed:
-            print("missed, measured again: " + "; ".join(missed), flush=True)
-            cells.append(measure(name, rate, master_args))
-            missed = bars.gate(cells[-1])
-        if missed:
-            reason = busy_now(cells[-1], rate)
+            reason = busy_now(together(measured), rate)
             (skipped if reason else failed).append(f"{', '.join(name)}: {'; '.join(missed)}" + (f" ({reason})" if reason else ""))
     for line in failed:
         print(f"FAILED: {line}")
