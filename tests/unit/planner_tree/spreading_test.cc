@@ -44,9 +44,10 @@ ReductionProblem Problem(std::int32_t p, double bytes, double gamma, bool commut
 
 absl::StatusOr<Plan> PlanOf(const SpreadingSchedule& chosen, const ReductionProblem& problem) {
   const auto bytes = static_cast<Bytes>(problem.element_units);
-  return SpreadingPlan(chosen,
-                       NetworkOf(problem.costs, problem.num_machines, problem.element_units, bytes),
-                       bytes, kSpreadPlaceBytes);
+  NetworkModel network =
+      NetworkOf(problem.costs, problem.num_machines, problem.element_units, bytes);
+  network.port_slowdown = problem.slowdown;
+  return SpreadingPlan(chosen, network, bytes, kSpreadPlaceBytes);
 }
 
 // What each worker holds at the end, by slice.
@@ -263,11 +264,7 @@ TEST(SpreadingTest, AllReducesAreTimedOnSlowPorts) {
         const auto chosen = ChooseAllReduce(problem);
         ASSERT_TRUE(chosen.ok()) << chosen.status();
         SCOPED_TRACE(absl::StrCat(chosen->schedule.method, " p=", p, " ", bytes, " slow ", slow));
-        NetworkModel network =
-            NetworkOf(problem.costs, p, problem.element_units, static_cast<Bytes>(bytes));
-        network.port_slowdown = problem.slowdown;
-        const auto plan =
-            SpreadingPlan(*chosen, network, static_cast<Bytes>(bytes), kSpreadPlaceBytes);
+        const auto plan = PlanOf(*chosen, problem);
         ASSERT_TRUE(plan.ok()) << plan.status();
         ExpectSound(*plan, *chosen, problem);
         ExpectAllOperands(*plan, problem);
@@ -325,11 +322,7 @@ TEST(SpreadingTest, AllReducesInOrderOnSlowPorts) {
         const auto chosen = ChooseAllReduce(problem);
         ASSERT_TRUE(chosen.ok()) << chosen.status();
         SCOPED_TRACE(absl::StrCat(chosen->schedule.method, " p=", p, " ", bytes, " slow ", slow));
-        NetworkModel network =
-            NetworkOf(problem.costs, p, problem.element_units, static_cast<Bytes>(bytes));
-        network.port_slowdown = problem.slowdown;
-        const auto plan =
-            SpreadingPlan(*chosen, network, static_cast<Bytes>(bytes), kSpreadPlaceBytes);
+        const auto plan = PlanOf(*chosen, problem);
         ASSERT_TRUE(plan.ok()) << plan.status();
         EXPECT_EQ(CheckPlan(*plan), absl::OkStatus());
         ExpectAllOperands(*plan, problem);
@@ -367,11 +360,7 @@ TEST(SpreadingTest, BroadcastsAreTimedOnSlowPorts) {
         ASSERT_TRUE(chosen.ok()) << chosen.status();
         SCOPED_TRACE(absl::StrCat(chosen->schedule.method, " p=", p, " ", bytes, " slow ", slow));
         EXPECT_EQ(OrderFault(*chosen, true, 0), "");
-        NetworkModel network =
-            NetworkOf(problem.costs, p, problem.element_units, static_cast<Bytes>(bytes));
-        network.port_slowdown = problem.slowdown;
-        const auto plan =
-            SpreadingPlan(*chosen, network, static_cast<Bytes>(bytes), kSpreadPlaceBytes);
+        const auto plan = PlanOf(*chosen, problem);
         ASSERT_TRUE(plan.ok()) << plan.status();
         ExpectSound(*plan, *chosen, problem);
         // The whole element crosses the slow port.
