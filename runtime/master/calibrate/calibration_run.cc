@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
+#include "runtime/master/calibrate/probe_answer.h"
 
 namespace weir::master {
 namespace {
@@ -191,14 +192,12 @@ void CalibrationRun::SendFollowers(std::size_t passed) {
   }
 }
 
-void CalibrationRun::SendFlow(std::size_t flow) {
-  ++unanswered_;
-  const auto sender = static_cast<std::size_t>(round_->flows[flow].sender);
-  const auto receiver = static_cast<std::size_t>(round_->flows[flow].receiver);
-  v1::ProbeRequest request = Order(workers_[receiver]);
+v1::ProbeRequest CalibrationRun::OrderOf(std::size_t flow) const {
+  const RegisteredWorker& sender = Sender(flow);
+  v1::ProbeRequest request = Order(Receiver(flow));
   v1::ProbeRequest::Fetch& fetch = *request.mutable_fetch();
-  fetch.set_source_endpoint(workers_[sender].identity.data_endpoint());
-  fetch.set_source_worker(workers_[sender].identity.name());
+  fetch.set_source_endpoint(sender.identity.data_endpoint());
+  fetch.set_source_worker(sender.identity.name());
   fetch.set_round(round_number_);
   fetch.set_round_trips(round_->round_trips);
   fetch.set_warm_up_s(round_->warm_up_s);
@@ -210,34 +209,33 @@ void CalibrationRun::SendFlow(std::size_t flow) {
   fetch.set_look_ahead_bytes(round_->look_ahead_bytes);
   // What nobody waits for is answered at its end.
   fetch.set_grant_ahead_bytes(AnyWaitsFor(*round_, flow) ? round_->grant_ahead_bytes : 0);
+  return request;
+}
+
+void CalibrationRun::SendFlow(std::size_t flow) {
+  ++unanswered_;
   const MonoTime sent = context_.seams.loop.Now();
-  workers_[receiver].api->Send<rpc::Probe>(
-      std::move(request), absl::Seconds(round_->Seconds()) + limits::kProbePatience,
-      callbacks_.Guard([this, flow, sender, receiver,
-                        sent](const absl::StatusOr<v1::ProbeResponse>& response) {
+  Receiver(flow).api->Send<rpc::Probe>(
+      OrderOf(flow), absl::Seconds(round_->Seconds()) + limits::kProbePatience,
+      callbacks_.Guard([this, flow, sent](const absl::StatusOr<v1::ProbeResponse>& response) {
         if (over_) return;
         if (response.ok()) {
-          const double whole = absl::ToDoubleSeconds(context_.seams.loop.Now() - sent);
-          ProbeOutcome& outcome = outcome_.flows[flow];
-          outcome.bytes = static_cast<double>(response->bytes());
-          if (response->seconds() > 0) {
-            outcome.bytes_per_s = static_cast<double>(response->bytes()) / response->seconds();
-          }
-          outcome.first_byte_s = response->first_byte_s();
-          outcome.control_s = std::max(0.0, whole - response->busy_s());
+          const double whole_s = absl::ToDoubleSeconds(context_.seams.loop.Now() - sent);
+          outcome_.flows[flow] = OutcomeOf(*response, whole_s);
         } else {
-          // Unreachable or under another epoch: the receiver itself. All else it says of its
-          // sender.
-          const absl::Status& why = response.status();
-          const bool receiver_gone = absl::IsUnavailable(why) || absl::IsDeadlineExceeded(why) ||
-                                     absl::IsAborted(why) || absl::IsCancelled(why);
-          lost_[receiver_gone ? receiver : sender] = true;
-          LogWarning("Probe failed", {{"sender", workers_[sender].identity.name()},
-                                      {"receiver", workers_[receiver].identity.name()},
-                                      {"error", std::string(why.message())}});
+          FlowFailed(flow, response.status());
         }
         FlowAnswered(flow);
       }));
+}
+
+void CalibrationRun::FlowFailed(std::size_t flow, const absl::Status& why) {
+  const ProbeFlow& ends = round_->flows[flow];
+  const int lost = LostEnd(why) == FlowEnd::kReceiver ? ends.receiver : ends.sender;
+  lost_[static_cast<std::size_t>(lost)] = true;
+  LogWarning("Probe failed", {{"sender", Sender(flow).identity.name()},
+                              {"receiver", Receiver(flow).identity.name()},
+                              {"error", std::string(why.message())}});
 }
 
 void CalibrationRun::FlowAnswered(std::size_t flow) {

@@ -64,7 +64,16 @@ class CalibrationRun {
   void StartMeasuring();
   void Step();
   void SendRound();
+  const RegisteredWorker& Sender(std::size_t flow) const {
+    return workers_[static_cast<std::size_t>(round_->flows[flow].sender)];
+  }
+  const RegisteredWorker& Receiver(std::size_t flow) const {
+    return workers_[static_cast<std::size_t>(round_->flows[flow].receiver)];
+  }
+  /// Has the flow's receiver fetch from its sender, as the round says.
+  v1::ProbeRequest OrderOf(std::size_t flow) const;
   void SendFlow(std::size_t flow);
+  void FlowFailed(std::size_t flow, const absl::Status& why);
   void FlowAnswered(std::size_t flow);
   void FlowsAnswered();
   void SendFollowers(std::size_t passed);
