@@ -229,18 +229,17 @@ class LoopBuilder {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Choice> Choose() {
-    const std::int32_t p = hosts_.num_mappers();
-    Choice best;
-    Schedule all_to_one = AllToOne(loop_, hosts_);
+  bool TriesTrees() const { return hosts_.num_mappers() > 1 && ways_ != LoopWays::kAllToOne; }
+
+  // Ways to tell the mappers the next state, one to all last.
+  std::vector<SpreadSchedule> SpreadsToTry() const {
     const Seconds message_s =
         cluster_.network.latency_s +
         static_cast<double>(loop_.state_bytes()) * CostsOf(loop_, hosts_).beta_s_per_unit;
     std::vector<SpreadSchedule> spreads;
-    const bool trees_too = p > 1 && ways_ != LoopWays::kAllToOne;
-    if (trees_too) {
+    if (TriesTrees()) {
       std::vector<Seconds> others;
-      for (MachineIndex i = 0; i < p; ++i) {
+      for (MachineIndex i = 0; i < hosts_.num_mappers(); ++i) {
         if (i != hosts_.root) others.push_back(message_s * hosts_.PortSlowdown(i));
       }
       absl::StatusOr<SpreadSchedule> fnf =
@@ -249,33 +248,57 @@ class LoopBuilder {
       if (fnf.ok()) spreads.push_back(*std::move(fnf));
     }
     spreads.push_back(OneToAll(hosts_, message_s));
-    std::vector<Schedule> reductions;
-    Schedule single = all_to_one;  // the best of one segment
-    if (trees_too) {
+    return spreads;
+  }
+
+  // Where ports differ whole elements alone are offered, and none that keep an order. Those of
+  // equal ports are timed on the real ones beside them.
+  std::vector<tree::ReductionProblem> ProblemsOf(std::int64_t max_segments) const {
+    std::vector<tree::ReductionProblem> problems = {ProblemOf(loop_, hosts_, max_segments)};
+    if (!problems[0].slowdown.empty()) {
+      problems.push_back(problems[0]);
+      problems[1].slowdown.clear();
+    }
+    return problems;
+  }
+
+  // Ways to combine the elements of an iteration.
+  struct Reductions {
+    std::vector<Schedule> tried;  // all to one last
+    Schedule single;              // the best of one segment
+    std::vector<tree::ReductionCandidate> families;
+  };
+
+  Reductions ReductionsToTry() const {
+    const Schedule all_to_one = AllToOne(loop_, hosts_);
+    Reductions reductions{.tried = {}, .single = all_to_one, .families = {}};
+    if (TriesTrees()) {
       for (const std::int64_t segments : {loop_.splits ? SegmentsMax() : 1, std::int64_t{1}}) {
-        std::vector<tree::ReductionProblem> problems = {ProblemOf(loop_, hosts_, segments)};
-        // Where ports differ whole elements alone are offered, and none that keep an order. Those
-        // of equal ports are timed on the real ones beside them.
-        if (!problems[0].slowdown.empty()) {
-          problems.push_back(problems[0]);
-          problems[1].slowdown.clear();
-        }
         bool first = true;
-        for (const tree::ReductionProblem& problem : problems) {
+        for (const tree::ReductionProblem& problem : ProblemsOf(segments)) {
           absl::StatusOr<tree::ReductionChoice> chosen = tree::ChooseReduction(problem);
           // A problem that no family is made for (all costs 0) is folded all to one.
           if (!chosen.ok()) continue;
-          if (segments == 1 && first) single = chosen->schedule;
+          if (segments == 1 && first) reductions.single = chosen->schedule;
           first = false;
-          if (best.families.empty()) best.families = chosen->candidates;
-          reductions.push_back(std::move(chosen->schedule));
+          if (reductions.families.empty()) reductions.families = chosen->candidates;
+          reductions.tried.push_back(std::move(chosen->schedule));
         }
       }
     }
-    reductions.push_back(all_to_one);
-    for (const Schedule& reduction : reductions) {
+    reductions.tried.push_back(all_to_one);
+    return reductions;
+  }
+
+  // Tries each way to combine with each way to tell.
+  absl::Status TryTrees(Choice& best) const {
+    Reductions reductions = ReductionsToTry();
+    best.families = std::move(reductions.families);
+    const Schedule& all_to_one = reductions.tried.back();
+    const std::vector<SpreadSchedule> spreads = SpreadsToTry();
+    for (const Schedule& reduction : reductions.tried) {
       for (const SpreadSchedule& spread : spreads) {
-        LoopTrees trees{loop_.first_splits ? reduction : single, reduction, spread, 0};
+        LoopTrees trees{loop_.first_splits ? reduction : reductions.single, reduction, spread, 0};
         if (reduction.method == all_to_one.method) trees.first = all_to_one;
         absl::Status status =
             Try(NameOf(reduction, &spread == &spreads.back()), std::move(trees), best);
@@ -283,7 +306,13 @@ class LoopBuilder {
       }
     }
     best.all_to_one_s = best.tried.back().tried_s;  // the last one tried is that
-    if (p > 1 && ways_ == LoopWays::kAll) {
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Choice> Choose() const {
+    Choice best;
+    if (absl::Status status = TryTrees(best); !status.ok()) return status;
+    if (hosts_.num_mappers() > 1 && ways_ == LoopWays::kAll) {
       if (absl::Status status = TryRanges(best); !status.ok()) return status;
     }
     std::stable_sort(best.tried.begin(), best.tried.end(),
