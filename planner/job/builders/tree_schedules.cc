@@ -56,11 +56,10 @@ tree::MachineIndex RootOf(const TreeElements& elements, const ClusterProfile& cl
   return static_cast<tree::MachineIndex>(root);
 }
 
-// What TreeSchedules::Of returns.
-std::vector<tree::Schedule> SchedulesOf(const JobShape& shape, const ClusterProfile& cluster,
-                                        const TreeElements& elements, double element_units,
-                                        std::int32_t num_reducers, std::int64_t segments_max,
-                                        bool by_racks) {
+/// What a layer's trees have to do. Of limits it has only how many transfers may move at once.
+tree::ReductionProblem LayerProblem(const JobShape& shape, const ClusterProfile& cluster,
+                                    const TreeElements& elements, double element_units,
+                                    std::int64_t segments_max) {
   const LayerShape& layer = shape.layers[elements.layer];
   const NetworkModel& network = cluster.network;
   const double pacing = network.pacing_fraction > 0 ? network.pacing_fraction : 1;
@@ -77,41 +76,62 @@ std::vector<tree::Schedule> SchedulesOf(const JobShape& shape, const ClusterProf
   problem.ready_s = elements.ready_s;
   const Seconds first_s = *std::min_element(problem.ready_s.begin(), problem.ready_s.end());
   for (Seconds& ready_s : problem.ready_s) ready_s -= first_s;
-  std::vector<tree::Schedule> schedules;
-  const auto add = [&] {
+  return problem;
+}
+
+/// Collects schedules of one layer, each for what one of its reducers gets.
+class OfferedSchedules {
+ public:
+  OfferedSchedules(const ElementShape& element, std::int32_t num_reducers)
+      : element_(element), num_reducers_(num_reducers) {}
+
+  /// Adds those of the problem, if there are any, but for those that cannot be written or have too
+  /// many messages.
+  void Add(const tree::ReductionProblem& problem) {
     absl::StatusOr<std::vector<tree::Schedule>> offered = tree::EveryReduction(problem);
     if (!offered.ok()) return;
     for (tree::Schedule& schedule : *offered) {
       const auto segments = static_cast<std::int64_t>(schedule.segment_units.size());
-      const std::int64_t places = layer.element.places / num_reducers;
-      if (segments > 1 && (!layer.element.splits || segments > places)) continue;
+      const std::int64_t places = element_.places / num_reducers_;
+      if (segments > 1 && (!element_.splits || segments > places)) continue;
       if (static_cast<std::int64_t>(schedule.messages.size()) > kTreeMessagesMax) continue;
-      schedules.push_back(std::move(schedule));
+      schedules_.push_back(std::move(schedule));
     }
-  };
-  if (by_racks) {
-    problem.cuts = CutsAmong(network, elements.workers);
-    problem.ready_s.clear();
-    if (problem.num_machines <= kRackMachinesMax && !problem.cuts.empty()) add();
-    return schedules;
   }
-  add();
+  bool empty() const { return schedules_.empty(); }
+  std::vector<tree::Schedule> Take() && { return std::move(schedules_); }
+
+ private:
+  const ElementShape& element_;
+  const std::int32_t num_reducers_;
+  std::vector<tree::Schedule> schedules_;
+};
+
+/// Adds those that are chosen and timed under the cuts between the workers.
+void AddUnderCuts(tree::ReductionProblem problem, const NetworkModel& network,
+                  const std::vector<WorkerIndex>& workers, OfferedSchedules& offered) {
+  problem.cuts = CutsAmong(network, workers);
+  problem.ready_s.clear();
+  if (problem.num_machines <= kRackMachinesMax && !problem.cuts.empty()) offered.Add(problem);
+}
+
+/// Adds those that know of no cuts, also as slow ports have them; one at least, if there is any.
+void AddWithoutCuts(tree::ReductionProblem problem, const NetworkModel& network,
+                    const std::vector<WorkerIndex>& workers, OfferedSchedules& offered) {
+  offered.Add(problem);
+  problem.ready_s.clear();
   if (!network.port_slowdown.empty() && problem.num_machines > 1) {
-    problem.ready_s.clear();
-    for (const WorkerIndex worker : elements.workers) {
+    for (const WorkerIndex worker : workers) {
       problem.slowdown.push_back(network.port_slowdown[static_cast<std::size_t>(worker)]);
     }
-    add();
-  }
-  if (schedules.empty()) {
-    // A limit may leave nothing else: one after the other never breaks it.
+    offered.Add(problem);
     problem.slowdown.clear();
-    problem.ready_s.clear();
-    problem.max_transfers = tree::kNoTransferLimit;
-    problem.max_segments = 1;
-    add();
   }
-  return schedules;
+  if (!offered.empty()) return;
+  // A limit may leave nothing else: one after the other never breaks it.
+  problem.max_transfers = tree::kNoTransferLimit;
+  problem.max_segments = 1;
+  offered.Add(problem);
 }
 
 }  // namespace
@@ -139,8 +159,11 @@ const std::vector<tree::Schedule>& TreeSchedules::Of(const TreeElements& element
       known_.try_emplace({elements.layer, elements.workers, elements.ready_s, units, num_reducers,
                           segments_max, by_racks});
   if (is_new) {
-    known->second =
-        SchedulesOf(shape_, cluster_, elements, units, num_reducers, segments_max, by_racks);
+    const auto add = by_racks ? AddUnderCuts : AddWithoutCuts;
+    OfferedSchedules offered(shape_.layers[elements.layer].element, num_reducers);
+    add(LayerProblem(shape_, cluster_, elements, units, segments_max), cluster_.network,
+        elements.workers, offered);
+    known->second = std::move(offered).Take();
   }
   return known->second;
 }
