@@ -169,6 +169,8 @@ class SampleMachine {
   double LeastOfTiny(std::size_t tiny_round, double Seen::*number) const;
   /// What such a step took beyond its work and the usual, where it starts something.
   double TinyBeyondUsual(std::size_t tiny_round, double work_s, double usual_s) const;
+  /// What a start may have taken, at most, of steps that took so long together.
+  static double StartAtMost(double seconds, double overhead_s, double starts);
   double MapStart() const;
   void FitMap(v1::JobShapeLearned& shape) const;
   void FitMapRate(v1::JobShapeLearned& shape) const;
@@ -194,6 +196,15 @@ class SampleMachine {
   FirstLayerInput FirstLayer(const v1::JobShapeLearned& shape) const;
   void FitLayers(v1::JobShapeLearned& shape) const;
   void FitLayer(int layer, const LayerLeft& left, v1::JobShapeLearned& shape) const;
+  /// What a reduce step starts beyond the usual, by the tiny round of its layer and the large one
+  /// behind that; 0: nothing that shows.
+  double ReduceStart(std::size_t tiny_round) const;
+  /// Seconds a byte of a unit worker; none where the round was too short to tell. `start_s`: of
+  /// each step, beyond the usual.
+  std::optional<double> ReduceRate(std::size_t round, double start_s) const;
+  double SecondsOf(std::size_t round) const;
+  /// The round's input in seconds of a unit worker.
+  double WorkOf(std::size_t round) const;
   /// Of the small sample.
   v1::JobShapeLearned::DataSeen DataSeen() const;
   /// The part of the small sample's bytes in each of kKeyShares; none where it made nothing.

@@ -5,10 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include "runtime/master/learning/codec_trials.h"
 #include "runtime/master/learning/key_growth.h"
-#include "runtime/master/learning/learned_shape.h"
-#include "runtime/master/sample/layer_keys.h"
 #include "runtime/master/sample/map_cost.h"
 #include "runtime/master/sample/sample_machine.h"
 
@@ -16,11 +13,8 @@ namespace weir::master {
 namespace {
 
 // Steps of less than this many overheads say nothing about rates: what the overhead hides is then
-// as large as what is measured. One size alone must say more than the difference of two.
+// as large as what is measured.
 constexpr double kTellingSteps = 1;
-constexpr double kTellingStepsAlone = 4;
-// By processor time less is enough, which nobody else's load adds to.
-constexpr double kTellingCpu = 0.5;
 // Small files and places far apart keep a disk busy for longer than their bytes do in a job: this
 // power of the time that is none of the processors' counts.
 constexpr double kOwnStretch = 0.25;
@@ -101,16 +95,19 @@ double SampleMachine::TinyBeyondUsual(std::size_t tiny_round, double work_s, dou
                      LeastOfTiny(tiny_round, &Seen::cpu_s), usual_s, scale_.combines);
 }
 
+double SampleMachine::StartAtMost(double seconds, double overhead_s, double starts) {
+  return std::max(0.0, kStartPartMax * (seconds - overhead_s) / starts);
+}
+
 // Of one file.
 double SampleMachine::MapStart() const {
   const double start_s = TinyBeyondUsual(kTinyRound, 0, scale_.map_overhead_s);
   const double starts =
       Sum(kSmallRound, [](const Seen& seen, std::size_t) { return seen.files_a_slot; });
-  const double seconds =
-      Sum(kSmallRound, [](const Seen& seen, std::size_t) { return seen.seconds; });
+  const double seconds = SecondsOf(kSmallRound);
   if (starts <= 0) return 0;
   const double overhead_s = static_cast<double>(num_workers_) * scale_.map_overhead_s;
-  return std::clamp(start_s, 0.0, std::max(0.0, kStartPartMax * (seconds - overhead_s) / starts));
+  return std::clamp(start_s, 0.0, StartAtMost(seconds, overhead_s, starts));
 }
 
 std::optional<v1::JobShapeLearned> SampleMachine::ShapeSoFar() const {
@@ -372,9 +369,7 @@ void SampleMachine::FitMapWithStart(v1::JobShapeLearned& shape) const {
   for (const std::size_t round : {kTinyRound, kSmallRound, kLargeRound}) {
     const double files =
         Sum(round, [](const Seen& seen, std::size_t) { return seen.files_a_slot; });
-    const double work = Sum(round, [this](const Seen& seen, std::size_t w) {
-      return seen.input_bytes / scale_.compute_rates[w];
-    });
+    const double work = WorkOf(round);
     const double seconds = Sum(round, [this](const Seen& seen, std::size_t) {
       return seen.seconds - scale_.map_overhead_s;
     });
@@ -389,9 +384,7 @@ void SampleMachine::FitMapWithStart(v1::JobShapeLearned& shape) const {
   const double start_s = (files_seconds * work_work - work_seconds * files_work) / determinant;
   const double of_input = (work_seconds * files_files - files_seconds * files_work) / determinant;
   const double overhead_s = static_cast<double>(num_workers_) * scale_.map_overhead_s;
-  const double large_work = Sum(kLargeRound, [this](const Seen& seen, std::size_t w) {
-    return seen.input_bytes / scale_.compute_rates[w];
-  });
+  const double large_work = WorkOf(kLargeRound);
   if (start_s > 0) {
     shape.set_map_overhead_s(scale_.map_overhead_s + start_s * scale_.files_per_slot);
   }
@@ -399,98 +392,6 @@ void SampleMachine::FitMapWithStart(v1::JobShapeLearned& shape) const {
     shape.set_map_seconds_per_byte(SlowedBy() * of_input);
     shape.set_map_seconds_per_output_byte(0);
   }
-}
-
-double SampleMachine::RecordBytes(std::size_t round) const {
-  const double bytes = Sum(round, [](const Seen& seen, std::size_t) { return seen.output_bytes; });
-  const double records = Sum(round, [](const Seen& seen, std::size_t) { return seen.keys.keys; });
-  return records > 0 ? bytes / records : 0;
-}
-
-FirstLayerInput SampleMachine::FirstLayer(const v1::JobShapeLearned& shape) const {
-  const double steps = static_cast<double>(num_workers_);
-  FirstLayerInput first;
-  first.reducers = steps;
-  const double record_bytes = RecordBytes(kLargeRound);
-  const double chunk_bytes = scale_.input_bytes / steps;
-  if (!(record_bytes > 0 && chunk_bytes >= 1)) return first;
-  first.records = steps * MapOutputBytes(shape, chunk_bytes, scale_.input_bytes) / record_bytes;
-  first.keys = first.records;
-  if (!scale_.combines) return first;
-  if (shape.has_map_keys()) {
-    const v1::JobShapeLearned::KeyLaw& keys = shape.map_keys();
-    first.keys =
-        DistinctKeys({keys.exponent(), keys.keys()}, keys.records_per_byte() * scale_.input_bytes);
-  } else if (shape.has_map_output_growth()) {
-    first.keys *= std::pow(steps, shape.map_output_growth() - 1);
-  }
-  return first;
-}
-
-void SampleMachine::FitLayers(v1::JobShapeLearned& shape) const {
-  std::vector<SampledLayer> layers;
-  for (std::size_t p = 0; p < static_cast<std::size_t>(scale_.num_layers); ++p) {
-    const std::size_t tiny_round = kFirstReduceRound + kRoundsALayer * p;
-    layers.push_back({MeanKeys(tiny_round), MeanKeys(tiny_round + 1)});
-  }
-  const std::vector<LayerLeft> left = LeftOfLayers(FirstLayer(shape), layers);
-  for (std::size_t p = 0; p < layers.size(); ++p) FitLayer(static_cast<int>(p), left[p], shape);
-}
-
-void SampleMachine::FitLayer(int index, const LayerLeft& left, v1::JobShapeLearned& shape) const {
-  v1::JobShapeLearned::Layer& layer = *shape.add_layers();
-  const std::size_t tiny_round =
-      kFirstReduceRound + kRoundsALayer * static_cast<std::size_t>(index);
-  const std::size_t round = tiny_round + 1;
-  layer.set_record_bytes(RecordBytes(RoundBefore(round)));
-  const double steps = static_cast<double>(num_workers_);
-  const double seconds = Sum(round, [](const Seen& seen, std::size_t) { return seen.seconds; });
-  const double input = Sum(round, [](const Seen& seen, std::size_t) { return seen.input_bytes; });
-  const double output = Sum(round, [](const Seen& seen, std::size_t) { return seen.output_bytes; });
-  const double work = Sum(round, [this](const Seen& seen, std::size_t w) {
-    return seen.input_bytes / scale_.compute_rates[w];
-  });
-  const double overhead_s = steps * scale_.reduce_overhead_s;
-  const double tiny_s = LeastOfTiny(tiny_round, &Seen::seconds);
-  const double tiny_work = Sum(tiny_round, [this](const Seen& seen, std::size_t w) {
-    return seen.input_bytes / scale_.compute_rates[w];
-  });
-  // The tiny sample may have grown on its way.
-  const double of_tiny_s =
-      work > tiny_work ? std::max(0.0, seconds / steps - tiny_s) * tiny_work / (work - tiny_work)
-                       : 0;
-  const double start_s = std::min(TinyBeyondUsual(tiny_round, of_tiny_s, scale_.reduce_overhead_s),
-                                  std::max(0.0, kStartPartMax * (seconds - overhead_s) / steps));
-  if (start_s > 0) layer.set_startup_s(scale_.reduce_overhead_s + start_s);
-  const double beyond_start_s = seconds - steps * start_s;
-  const StepFloor floor = Floor();
-  const double cpu_s =
-      Sum(round, [&](const Seen& seen, std::size_t) { return seen.cpu_s - floor.cpu_s; });
-  if (work > 0 && KnowsCpu() && start_s <= 0) {
-    if (cpu_s > kTellingCpu * steps * floor.cpu_s) {
-      const double processor_work = Sum(round, [this](const Seen& seen, std::size_t w) {
-        return ProcessorWork(seen.input_bytes, w);
-      });
-      layer.set_reduce_seconds_per_byte(Stretch(round) * cpu_s / processor_work);
-    }
-  } else if (work > 0 && beyond_start_s > kTellingStepsAlone * overhead_s) {
-    layer.set_reduce_seconds_per_byte(SlowedBy() * (beyond_start_s - overhead_s) / work);
-  }
-  if (input > 0) {
-    // Each worker reduced its own run only; the real reducers find the keys of all makers again.
-    // Of the first layer that is reckoned where the law of its keys is (ApplyShape).
-    const double again = index == 0 && shape.has_map_keys() ? 1 : left.met;
-    layer.set_output_ratio(output / input * again * left.behind);
-    const double part =
-        ReducePartOf(left.behind) * (scale_.combines || index > 0 ? ReducePartOf(again) : 1);
-    if (layer.has_reduce_seconds_per_byte()) {
-      layer.set_reduce_seconds_per_byte(layer.reduce_seconds_per_byte() * part);
-    }
-  }
-  CodecTrials trials;
-  for (const Seen& seen : rounds_[RoundBefore(round)]) trials.Add(index, v1::CODEC_NONE, seen.run);
-  trials.Teach(index, layer);
-  if (index == 0 && uneven_) WeighKeys(layer);
 }
 
 }  // namespace weir::master
