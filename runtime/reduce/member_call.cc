@@ -20,8 +20,6 @@ namespace {
 
 /// A step that is predicted to take less runs where the data are, without a second thread.
 constexpr double kShortStepSeconds = 1e-4;
-/// Nothing has moved for so long: the others may have made another call.
-constexpr double kInquireSeconds = 0.1;
 /// Messages that wait to be combined, beyond which none is granted.
 constexpr std::int64_t kStagedBytesMax = 16 << 20;
 constexpr std::size_t kSpareBuffers = 16;
@@ -87,84 +85,88 @@ absl::Status MemberCall::Run() {
     RunSteps();
     if (Done()) return absl::OkStatus();
     // Who was stopped for so long itself, with its process or its machine, may find all of it here.
-    const bool last_look = IsLate();
+    const bool last_look = SilenceNow().IsLate();
     if (absl::Status status = Wait(last_look); !status.ok()) return status;
-    if (last_look && IsLate()) return TooLate();
+    if (last_look && SilenceNow().IsLate()) return TooLate();
   }
 }
 
-bool MemberCall::IsLate() const {
-  return Now() - last_progress_s_ >= absl::ToDoubleSeconds(member_.call_timeout_) &&
-         !member_.combine_.busy();
+Silence MemberCall::SilenceNow() const {
+  return {Now() - last_progress_s_, absl::ToDoubleSeconds(member_.call_timeout_), inquired_,
+          member_.combine_.busy()};
 }
 
 absl::Status MemberCall::Wait(bool only_looks) {
   if (absl::Status comes = RoomMayCome(); !comes.ok()) return comes;
-  const std::int32_t size = member_.facts_.size;
-  std::vector<pollfd> polls;
-  std::vector<std::int32_t> heard;
-  for (std::int32_t peer = 0; peer < size; ++peer) {
-    if (peer == member_.rank_ || member_.answers_.left(peer)) continue;
-    heard.push_back(peer);
-    polls.push_back({member_.mesh_.to[planner::At(peer)].get(), POLLIN, 0});
+  Awaited awaited = WhatIsAwaited();
+  Silence silence = SilenceNow();
+  if (silence.Inquires()) {
+    Inquire();
+    silence.inquired = true;
+  }
+  const int wait_ms = only_looks ? 0 : static_cast<int>(silence.WaitSeconds() * 1000) + 1;
+  if (::poll(awaited.polls.data(), awaited.polls.size(), wait_ms) < 0) {
+    return errno == EINTR ? absl::OkStatus() : ErrnoStatus(errno, "poll");
+  }
+  for (std::size_t i = 0; i < awaited.polls.size(); ++i) {
+    if (awaited.polls[i].revents == 0) continue;
+    const auto [what, peer] = awaited.of[i];
+    if (absl::Status seen = SeeTo(what, peer, awaited.polls[i].revents); !seen.ok()) return seen;
+  }
+  return absl::OkStatus();
+}
+
+MemberCall::Awaited MemberCall::WhatIsAwaited() {
+  std::vector<std::int32_t> others;
+  for (std::int32_t peer = 0; peer < member_.facts_.size; ++peer) {
+    if (peer != member_.rank_) others.push_back(peer);
+  }
+  Awaited awaited;
+  for (const std::int32_t peer : others) {
+    if (!member_.answers_.left(peer)) awaited.Add(Awaits::kWords, peer, FdTo(peer), POLLIN);
   }
   // For errors alone: a host that is gone while it is sent to shows on the other connection.
-  const std::size_t lost_at = polls.size();
-  for (const std::int32_t peer : heard) {
-    polls.push_back({member_.mesh_.from[planner::At(peer)].get(), 0, 0});
+  for (const std::int32_t peer : others) {
+    if (!member_.answers_.left(peer)) awaited.Add(Awaits::kLoss, peer, FdFrom(peer), 0);
   }
-  const std::size_t flush_at = polls.size();
-  std::vector<std::int32_t> flushed;
-  for (std::int32_t peer = 0; peer < size; ++peer) {
-    if (peer == member_.rank_ || !member_.answers_.Flush(peer)) continue;
-    flushed.push_back(peer);
-    polls.push_back({member_.mesh_.from[planner::At(peer)].get(), POLLOUT, 0});
+  for (const std::int32_t peer : others) {
+    if (member_.answers_.Flush(peer)) awaited.Add(Awaits::kFlush, peer, FdFrom(peer), POLLOUT);
   }
-  const std::size_t combine_at = polls.size();
-  if (member_.combine_.busy()) polls.push_back({member_.combine_.done_fd(), POLLIN, 0});
-  const std::size_t receive_at = polls.size();
+  if (member_.combine_.busy()) {
+    awaited.Add(Awaits::kCombined, planner::kNoIndex, member_.combine_.done_fd(), POLLIN);
+  }
   if (next_receive_ < program_.receives.size()) {
     const std::int32_t peer = program_.receives[next_receive_].peer;
     Gather(peer);
-    polls.push_back({member_.mesh_.from[planner::At(peer)].get(), POLLIN, 0});
+    awaited.Add(Awaits::kData, peer, FdFrom(peer), POLLIN);
   }
-  const std::size_t send_at = polls.size();
   if (SendReady()) {
     const std::int32_t next = program_.sends[next_send_].peer;
     if (tail_peer_ == next) tail_peer_ = planner::kNoIndex;
     const std::int32_t peer = tail_peer_ == planner::kNoIndex ? next : tail_peer_;
-    polls.push_back({member_.mesh_.to[planner::At(peer)].get(), POLLOUT, 0});
+    awaited.Add(Awaits::kRoom, peer, FdTo(peer), POLLOUT);
   }
+  return awaited;
+}
 
-  const double silent_s = Now() - last_progress_s_;
-  const double timeout_s = absl::ToDoubleSeconds(member_.call_timeout_);
-  if (silent_s >= kInquireSeconds && !inquired_) Inquire();
-  const double wait_s = inquired_ || member_.combine_.busy()
-                            ? std::clamp(timeout_s - silent_s, 0.001, 1.0)
-                            : std::max(kInquireSeconds - silent_s, 0.001);
-  const int wait_ms = only_looks ? 0 : static_cast<int>(wait_s * 1000) + 1;
-  if (::poll(polls.data(), polls.size(), wait_ms) < 0) {
-    return errno == EINTR ? absl::OkStatus() : ErrnoStatus(errno, "poll");
-  }
-  for (std::size_t i = 0; i < heard.size(); ++i) {
-    if (polls[i].revents == 0) continue;
-    if (absl::Status status = Hear(heard[i]); !status.ok()) return status;
-  }
-  for (std::size_t i = 0; i < heard.size(); ++i) {
-    if ((polls[lost_at + i].revents & POLLERR) == 0 || member_.answers_.left(heard[i])) continue;
-    return LostHost(heard[i]);
-  }
-  for (std::size_t i = 0; i < flushed.size(); ++i) {
-    if (polls[flush_at + i].revents != 0) member_.answers_.Flush(flushed[i]);
-  }
-  if (combine_at < receive_at && polls[combine_at].revents != 0 && member_.combine_.Taken())
-    StepDone();
-  if (receive_at < send_at && polls[receive_at].revents != 0) {
-    if (absl::Status status = Receive(); !status.ok()) return status;
-  }
-  if (send_at < polls.size() && polls[send_at].revents != 0) {
-    tail_peer_ = planner::kNoIndex;
-    return Send();
+absl::Status MemberCall::SeeTo(Awaits what, std::int32_t peer, int events) {
+  switch (what) {
+    case Awaits::kWords:
+      return Hear(peer);
+    case Awaits::kLoss:
+      if ((events & POLLERR) == 0 || member_.answers_.left(peer)) break;
+      return LostHost(peer);
+    case Awaits::kFlush:
+      member_.answers_.Flush(peer);
+      break;
+    case Awaits::kCombined:
+      if (member_.combine_.Taken()) StepDone();
+      break;
+    case Awaits::kData:
+      return Receive();
+    case Awaits::kRoom:
+      tail_peer_ = planner::kNoIndex;
+      return Send();
   }
   return absl::OkStatus();
 }
@@ -172,10 +174,18 @@ absl::Status MemberCall::Wait(bool only_looks) {
 absl::Status MemberCall::LostHost(std::int32_t peer) const {
   int error = 0;
   socklen_t bytes = sizeof error;
-  ::getsockopt(member_.mesh_.from[planner::At(peer)].get(), SOL_SOCKET, SO_ERROR, &error, &bytes);
+  ::getsockopt(FdFrom(peer), SOL_SOCKET, SO_ERROR, &error, &bytes);
   return absl::UnavailableError(absl::StrCat(
       member_.NameOf(peer),
       " died or left: ", ErrnoStatus(error != 0 ? error : ECONNRESET, "its connection").message()));
+}
+
+FrameHeader MemberCall::HeaderOf(FrameKind kind) const {
+  FrameHeader header;
+  header.kind = kind;
+  header.call = member_.calls_;
+  header.signature = call_;
+  return header;
 }
 
 // --- Receiving.
@@ -215,8 +225,7 @@ void MemberCall::Gather(std::int32_t peer) {
   if (gathers == value) return;
   gathers = value;
   // A kernel that refuses it wakes up more often.
-  static_cast<void>(::setsockopt(member_.mesh_.from[planner::At(peer)].get(), SOL_SOCKET,
-                                 SO_RCVLOWAT, &value, sizeof value));
+  static_cast<void>(::setsockopt(FdFrom(peer), SOL_SOCKET, SO_RCVLOWAT, &value, sizeof value));
 }
 
 absl::Status MemberCall::ReceiveHeader() {
@@ -241,7 +250,7 @@ absl::Status MemberCall::ReceiveHeader() {
 
 absl::Status MemberCall::Receive() {
   const MemberProgram::Receive& due = program_.receives[next_receive_];
-  const int fd = member_.mesh_.from[planner::At(due.peer)].get();
+  const int fd = FdFrom(due.peer);
   const std::int64_t whole = (due.end - due.begin) * program_.place_bytes;
   for (;;) {
     const bool in_header = header_bytes_ < kFrameHeaderBytes;
@@ -287,10 +296,7 @@ absl::Status MemberCall::Receive() {
 }
 
 void MemberCall::GrantAhead() {
-  FrameHeader header;
-  header.kind = FrameKind::kGrant;
-  header.call = member_.calls_;
-  header.signature = call_;
+  FrameHeader header = HeaderOf(FrameKind::kGrant);
   while (next_grant_ < program_.receives.size()) {
     const MemberProgram::Receive& next = program_.receives[next_grant_];
     // Once what has come is combined, steps and receives go on in the plan's order again.
@@ -373,8 +379,7 @@ bool MemberCall::SendReady() const {
 void MemberCall::SetSendAhead(std::int32_t peer, std::int64_t bytes) {
   const int value = static_cast<int>(bytes);
   // Kernels that do not know it keep more: later, never wrong.
-  static_cast<void>(::setsockopt(member_.mesh_.to[planner::At(peer)].get(), IPPROTO_TCP,
-                                 TCP_NOTSENT_LOWAT, &value, sizeof value));
+  static_cast<void>(::setsockopt(FdTo(peer), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &value, sizeof value));
 }
 
 absl::Status MemberCall::Send() {
@@ -382,12 +387,9 @@ absl::Status MemberCall::Send() {
   const std::int64_t whole = (send.end - send.begin) * program_.place_bytes;
   if (!sending_) {
     sending_ = true;
-    FrameHeader header;
-    header.kind = FrameKind::kData;
-    header.call = member_.calls_;
+    FrameHeader header = HeaderOf(FrameKind::kData);
     header.transfer = send.transfer;
     header.body_bytes = static_cast<std::uint64_t>(whole);
-    header.signature = call_;
     EncodeFrameHeader(header, At(send.begin), send_header_);
     run_.transfers[planner::At(send.transfer)].start_s = Now();
     if (whole > kTailBytes) SetSendAhead(send.peer, member_.mesh_.send_ahead_bytes);
@@ -398,8 +400,7 @@ absl::Status MemberCall::Send() {
   msghdr message = {};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
-  const ssize_t sent =
-      ::sendmsg(member_.mesh_.to[planner::At(send.peer)].get(), &message, MSG_NOSIGNAL);
+  const ssize_t sent = ::sendmsg(FdTo(send.peer), &message, MSG_NOSIGNAL);
   if (sent < 0 && WouldBlock(errno)) return absl::OkStatus();
   if (sent < 0) {
     const int error = errno;
@@ -467,11 +468,7 @@ absl::Status MemberCall::HearOne(std::int32_t peer, const FrameHeader& header) {
 
 void MemberCall::Inquire() {
   inquired_ = true;
-  FrameHeader header;
-  header.kind = FrameKind::kInquiry;
-  header.call = member_.calls_;
-  header.signature = call_;
-  const std::string frame = SmallFrame(header, "");
+  const std::string frame = SmallFrame(HeaderOf(FrameKind::kInquiry), "");
   for (std::int32_t peer = 0; peer < member_.facts_.size; ++peer) {
     if (peer != member_.rank_) member_.answers_.Write(peer, frame);
   }

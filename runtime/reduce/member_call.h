@@ -3,12 +3,16 @@
 // One call of one member: carries out its part of the plan. Upstream: Member. Downstream: sockets,
 // CombineThread.
 
+#include <poll.h>
+
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "runtime/reduce/member.h"
+#include "runtime/reduce/steady_time.h"
 
 namespace weir::reduce {
 
@@ -35,13 +39,33 @@ class MemberCall {
     bool done = false;
   };
 
+  /// What a socket is waited for, or the thread that combines.
+  enum class Awaits { kWords, kLoss, kFlush, kCombined, kData, kRoom };
+  /// All of it at once.
+  struct Awaited {
+    void Add(Awaits what, std::int32_t peer, int fd, short events) {
+      polls.push_back({fd, events, 0});
+      of.emplace_back(what, peer);
+    }
+    std::vector<pollfd> polls;
+    std::vector<std::pair<Awaits, std::int32_t>> of;
+  };
+
   bool Done() const;
   /// Waits until something can move, and moves it; `only_looks`: what can by now.
   absl::Status Wait(bool only_looks);
-  bool IsLate() const;
+  /// In the order in which it is seen to.
+  Awaited WhatIsAwaited();
+  /// `peer`: none of kCombined; `events`: of its socket, one at least.
+  absl::Status SeeTo(Awaits what, std::int32_t peer, int events);
+  Silence SilenceNow() const;
   absl::Status LostHost(std::int32_t peer) const;
   void Progress();
   double Now() const;
+  // Sockets of the peer, as Mesh has them.
+  int FdFrom(std::int32_t peer) const { return member_.mesh_.from[planner::At(peer)].get(); }
+  int FdTo(std::int32_t peer) const { return member_.mesh_.to[planner::At(peer)].get(); }
+  FrameHeader HeaderOf(FrameKind kind) const;
   char* At(std::int64_t place) { return data_ + place * program_.place_bytes; }
 
   // Receiving.
