@@ -111,7 +111,7 @@ void ConductorRun::FailStep(planner::StepIndex step, const std::string& message)
   v1::JobError error =
       MakeJobError(job_error::kInternal, message,
                    "this is a defect of weir or of versions that do not match; please report it");
-  error.set_worker(WorkerOf(plan().steps[At(step)].worker).identity.name());
+  error.set_worker(WorkerOfStep(step));
   error.set_step(builder().StepName(step));
   Fail(std::move(error));
 }

@@ -199,8 +199,13 @@ class ConductorRun {
   void TellCommitted(planner::StepIndex step, int attempt, const v1::StepResult& result);
   static std::vector<RunSection> SectionsOf(const v1::RunInfo& run);
   static std::vector<std::string> DomainsOf(const std::vector<RegisteredWorker>& workers);
-  // What a step counted and left out, unless another one counts it. Returns BAD_RECORD once too
-  // many are left out.
+  /// Of the attempt that is the step's: why it failed; what it made.
+  void TakeError(planner::StepIndex step, v1::JobError error);
+  absl::Status TakeResult(int attempt, const v1::StepResult& result);
+  /// What the first report of a step leaves behind.
+  void Commit(int attempt, const v1::StepResult& result);
+  // What codecs made of its run, and what a step counted and left out, unless another one counts
+  // it. Returns BAD_RECORD once too many are left out.
   std::optional<v1::JobError> Count(planner::StepIndex step, const v1::StepResult& result);
   void CarryOut(ConductorOrders orders);
   /// An order until its worker has taken it.
@@ -248,6 +253,9 @@ class ConductorRun {
   void FailStep(planner::StepIndex step, const std::string& message);
   v1::Fence FenceFor(const RegisteredWorker& worker, int attempt) const;
   const RegisteredWorker& WorkerOf(planner::WorkerIndex index) const;
+  const std::string& WorkerOfStep(planner::StepIndex step) const {
+    return WorkerOf(plan().steps[planner::At(step)].worker).identity.name();
+  }
 
   env::EventLoop& loop_;
   env::Random& random_;

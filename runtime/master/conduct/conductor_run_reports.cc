@@ -46,24 +46,29 @@ absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
   if (TakeGivenUp(report)) {
     return absl::AbortedError(absl::StrCat("step ", step, " was given up there; others do it"));
   }
-  const planner::WorkerIndex index = plan().steps[At(step)].worker;
   const int attempt = conductor().progress().step_attempt(step);
-  absl::Status fenced = CheckFence(report.fence(), report.worker_id(), index, attempt);
+  absl::Status fenced =
+      CheckFence(report.fence(), report.worker_id(), plan().steps[At(step)].worker, attempt);
   if (!fenced.ok()) return fenced;
-  const std::string& worker = WorkerOf(index).identity.name();
-  if (result.has_error()) {
-    // Told twice: it waits for the attempt that the first time has brought about.
-    if (!conductor().step_under_way(step)) return absl::OkStatus();
-    v1::JobError error = result.error();
-    if (error.worker().empty()) error.set_worker(worker);
-    if (error.step().empty()) error.set_step(builder().StepName(step));
-    std::optional<RunFault::Damage> damage = DamageIn(error, step);
-    Fail({std::move(error), step, std::move(damage)});
-    return absl::OkStatus();
-  }
+  if (!result.has_error()) return TakeResult(attempt, result);
+  TakeError(step, result.error());
+  return absl::OkStatus();
+}
+
+void ConductorRun::TakeError(planner::StepIndex step, v1::JobError error) {
+  // Told twice: it waits for the attempt that the first time has brought about.
+  if (!conductor().step_under_way(step)) return;
+  if (error.worker().empty()) error.set_worker(WorkerOfStep(step));
+  if (error.step().empty()) error.set_step(builder().StepName(step));
+  std::optional<RunFault::Damage> damage = DamageIn(error, step);
+  Fail({std::move(error), step, std::move(damage)});
+}
+
+absl::Status ConductorRun::TakeResult(int attempt, const v1::StepResult& result) {
+  const planner::StepIndex step = result.step();
   const bool first_report = conductor().step_under_way(step);
   if (first_report && builder().WritesPart(step) != result.has_part()) {
-    FailStep(step, absl::StrCat("worker ", worker, " reported ",
+    FailStep(step, absl::StrCat("worker ", WorkerOfStep(step), " reported ",
                                 result.has_part() ? "an output part, no run" : "no output part"));
     return absl::OkStatus();
   }
@@ -77,27 +82,29 @@ absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
     return absl::OkStatus();
   }
   if (!taken.ok() || !first_report) return taken;
-  const planner::ComputeStep& planned = plan().steps[At(step)];
-  const std::int32_t made = planned.kind->layer_made(planned.layer);
-  codec_trials_.Add(made, planner::CodecToProto(planner::CodecOfLayer(plan().run_codec, made)),
-                    result.run());
   if (std::optional<v1::JobError> too_many = Count(step, result)) {
-    too_many->set_worker(worker);
+    too_many->set_worker(WorkerOfStep(step));
     too_many->set_step(builder().StepName(step));
     Fail(*std::move(too_many));
     return absl::OkStatus();
   }
+  Commit(attempt, result);
+  CarryOut(std::move(orders));
+  return absl::OkStatus();
+}
+
+void ConductorRun::Commit(int attempt, const v1::StepResult& result) {
+  const planner::StepIndex step = result.step();
   if (result.has_loop()) loop_report_ = result.loop();
   if (result.has_part()) {
     part_bytes_[step] = result.part().bytes();
     parts_.push_back(CommittedPart{plan().steps[At(step)].index_in_layer, fence_.plan_epoch(),
                                    attempt, result.part()});
   }
-  LogInfo("Step committed",
-          {{"job", fence_.job_id()}, {"step", builder().StepName(step)}, {"worker", worker}});
+  LogInfo("Step committed", {{"job", fence_.job_id()},
+                             {"step", builder().StepName(step)},
+                             {"worker", WorkerOfStep(step)}});
   TellCommitted(step, attempt, result);
-  CarryOut(std::move(orders));
-  return absl::OkStatus();
 }
 
 absl::Status ConductorRun::TakeReport(const v1::ReportTransferRequest& request) {
@@ -183,6 +190,10 @@ bool ConductorRun::TakeGivenUp(const v1::ReportStepRequest& report) {
 std::optional<v1::JobError> ConductorRun::Count(planner::StepIndex step,
                                                 const v1::StepResult& result) {
   const planner::ComputeStep& planned = plan().steps[At(step)];
+  const std::int32_t made = planned.kind->layer_made(planned.layer);
+  codec_trials_.Add(made, planner::CodecToProto(planner::CodecOfLayer(plan().run_codec, made)),
+                    result.run());
+  // Other steps count the same records.
   if (planned.is_rerun) return std::nullopt;
   counters_.Add(step, result);
   return skipped_.Add(result, planned.kind->reads_input());

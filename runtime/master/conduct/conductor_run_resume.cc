@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "planner/plan/units.h"
-#include "planner/wire/plan_wire.h"
 #include "runtime/master/conduct/conductor_run.h"
 #include "runtime/master/resume/restarted_worker.h"
 
@@ -30,7 +29,7 @@ void ConductorRun::TellCommitted(planner::StepIndex step, int attempt,
   committed.set_plan_epoch(fence_.plan_epoch());
   committed.set_step(step);
   committed.set_attempt(attempt);
-  committed.set_worker(WorkerOf(plan().steps[At(step)].worker).identity.name());
+  committed.set_worker(WorkerOfStep(step));
   *committed.mutable_result() = result;
   if (result.has_run()) committed.mutable_result()->mutable_run()->clear_sections();
   committed.set_ended_s(conductor().progress().actual().steps[At(step)].finish_s);
@@ -43,7 +42,6 @@ void ConductorRun::Resume(const planner::PlanState& state, const std::vector<Res
   std::vector<EarlierStep> earlier;
   for (std::size_t s = 0; s < steps.size(); ++s) {
     const auto step = static_cast<planner::StepIndex>(s);
-    const planner::ComputeStep& planned = plan().steps[s];
     const v1::StepResult& result = steps[s].result;
     earlier.push_back({steps[s].attempt, result.input_bytes(), SectionsOf(result.run())});
     if (state.steps[s] != planner::WorkState::kDone) continue;
@@ -51,9 +49,6 @@ void ConductorRun::Resume(const planner::PlanState& state, const std::vector<Res
     step_bytes_done_[s] = result.input_bytes();
     // They were not too many before.
     (void)Count(step, result);
-    const std::int32_t made = planned.kind->layer_made(planned.layer);
-    codec_trials_.Add(made, planner::CodecToProto(planner::CodecOfLayer(plan().run_codec, made)),
-                      result.run());
   }
   JoinPorts(*now_);
   now_->conductor.emplace(plan(), now_->planned->prediction, DomainsOf(workers_),
