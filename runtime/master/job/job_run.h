@@ -229,6 +229,11 @@ class JobRun {
   /// Edits the plan that ran for the workers that are there; where that cannot be, plans anew.
   void ResumePlan();
   struct ResumedPlan;
+  struct EarlierWork;
+  /// Takes the workers of that plan for the job's, and names those that are not back.
+  EarlierWork TakeEarlierWork();
+  /// The plan with what is left to do. Pure. Errors: as PlanFromProto, EditPlannedJob.
+  static absl::StatusOr<ResumedPlan> PlanWhatIsLeft(const EarlierWork& work);
   void PlanResumed(std::int64_t plan_epoch, absl::StatusOr<ResumedPlan> resumed);
   void ResumeFailed(const v1::JobError& error);
   /// Plans for the workers alive; where they cannot do, waits for others until the grace is over.

@@ -72,6 +72,70 @@ bool JobRun::CanResume() const {
   return any_holds && 2 * back >= alive.size();
 }
 
+/// What an earlier master left of a job, as a plan that goes on with it is made from: a copy, for
+/// another thread.
+struct JobRun::EarlierWork {
+  std::shared_ptr<const JournalledRun> run;
+  std::string job_id;
+  std::string job;
+  std::vector<RegisteredWorker> workers;  // by worker of its plan; those not back: names alone
+  planner::PlanChange change;             // that those not back are
+  double now_s = 0;                       // since the run began
+  bool network_known = false;
+};
+
+JobRun::EarlierWork JobRun::TakeEarlierWork() {
+  const std::vector<RegisteredWorker> alive = context_.alive_workers();
+  EarlierWork work;
+  std::vector<RegisteredWorker> back;
+  for (const std::string& name : earlier_->plan.worker_names()) {
+    if (const RegisteredWorker* const worker = Find(alive, name)) {
+      work.workers.push_back(*worker);
+      back.push_back(*worker);
+      continue;
+    }
+    work.change.lost.push_back(static_cast<planner::WorkerIndex>(work.workers.size()));
+    work.workers.emplace_back().identity.set_name(name);
+    const bool known =
+        std::any_of(status_.losses().begin(), status_.losses().end(),
+                    [&](const v1::WorkerLoss& loss) { return loss.worker() == name; });
+    if (!known) AddLoss(name, "did not come back after a restart of the master", "");
+  }
+  workers_ = work.workers;
+  work.change.whole_steps = HasWholeSteps();
+  const std::int64_t since_ms = context_.seams.wall_clock.UnixMillis() - earlier_->began_unix_ms;
+  work.now_s = earlier_->began_unix_ms > 0 ? static_cast<double>(since_ms) / 1000 : 0;
+  work.network_known = OriginOfNetwork(back, context_.options) != planner::Origin::kDefault;
+  work.run = earlier_;
+  work.job_id = status_.job_id();
+  work.job = status_.spec().job();
+  return work;
+}
+
+absl::StatusOr<JobRun::ResumedPlan> JobRun::PlanWhatIsLeft(const EarlierWork& work) {
+  absl::StatusOr<PlannedJob> before = PlannedBefore(work.run->plan, work.job, work.network_known);
+  if (!before.ok()) return before.status();
+  if (before->plan.compute_rate.empty()) {
+    // It was not edited yet: messages of such plans do not tell them.
+    before->plan.compute_rate = ComputeRatesOfThoseBack(work.workers);
+  }
+  ResumedPlan resumed;
+  resumed.kept = PlanOf(*work.run);
+  std::vector<const v1::HeldJob*> held;
+  for (const RegisteredWorker& worker : work.workers) {
+    held.push_back(HeldOf(worker, work.job_id, resumed.kept));
+  }
+  ResumedRun run = ResumeRun(before->plan, *work.run, held, work.now_s);
+  resumed.note = absl::StrCat("Gone on with after a restart of the master, with ", run.runs_kept,
+                              " runs that its workers kept.");
+  absl::StatusOr<EditedJob> edited = EditPlannedJob(*before, run.state, work.change, resumed.note);
+  if (!edited.ok()) return edited.status();
+  resumed.edited = *std::move(edited);
+  resumed.steps = std::move(run.steps);
+  resumed.redone = NotDoneAnyMore(*work.run, resumed.edited);
+  return resumed;
+}
+
 void JobRun::ResumePlan() {
   if (!machine_.can_end()) return;
   if (!CanResume()) {
@@ -79,57 +143,13 @@ void JobRun::ResumePlan() {
     return PlanForThoseAlive();
   }
   workers_awaited_ = false;
-  const std::vector<RegisteredWorker> alive = context_.alive_workers();
-  workers_.clear();
-  planner::PlanChange change;
-  change.whole_steps = HasWholeSteps();
-  std::vector<RegisteredWorker> back;
-  for (const std::string& name : earlier_->plan.worker_names()) {
-    if (const RegisteredWorker* const worker = Find(alive, name)) {
-      workers_.push_back(*worker);
-      back.push_back(*worker);
-      continue;
-    }
-    change.lost.push_back(static_cast<planner::WorkerIndex>(workers_.size()));
-    workers_.emplace_back().identity.set_name(name);
-    const bool known =
-        std::any_of(status_.losses().begin(), status_.losses().end(),
-                    [&](const v1::WorkerLoss& loss) { return loss.worker() == name; });
-    if (!known) AddLoss(name, "did not come back after a restart of the master", "");
-  }
-  const std::int64_t since_ms = context_.seams.wall_clock.UnixMillis() - earlier_->began_unix_ms;
-  const double now_s = earlier_->began_unix_ms > 0 ? static_cast<double>(since_ms) / 1000 : 0;
-  const bool network_known = OriginOfNetwork(back, context_.options) != planner::Origin::kDefault;
-  auto resume = [earlier = earlier_, workers = workers_, job_id = status_.job_id(),
-                 job = status_.spec().job(), now_s, network_known,
-                 change = std::move(change)]() -> absl::StatusOr<ResumedPlan> {
-    absl::StatusOr<PlannedJob> before = PlannedBefore(earlier->plan, job, network_known);
-    if (!before.ok()) return before.status();
-    if (before->plan.compute_rate.empty()) {
-      // It was not edited yet: messages of such plans do not tell them.
-      before->plan.compute_rate = ComputeRatesOfThoseBack(workers);
-    }
-    ResumedPlan resumed;
-    resumed.kept = PlanOf(*earlier);
-    std::vector<const v1::HeldJob*> held;
-    for (const RegisteredWorker& worker : workers) {
-      held.push_back(HeldOf(worker, job_id, resumed.kept));
-    }
-    ResumedRun run = ResumeRun(before->plan, *earlier, held, now_s);
-    resumed.note = absl::StrCat("Gone on with after a restart of the master, with ", run.runs_kept,
-                                " runs that its workers kept.");
-    absl::StatusOr<EditedJob> edited = EditPlannedJob(*before, run.state, change, resumed.note);
-    if (!edited.ok()) return edited.status();
-    resumed.edited = *std::move(edited);
-    resumed.steps = std::move(run.steps);
-    resumed.redone = NotDoneAnyMore(*earlier, resumed.edited);
-    return resumed;
-  };
+  EarlierWork work = TakeEarlierWork();
   plan_in_the_making_ = true;
-  env::Offload(loop_, context_.seams.compute_pool, std::move(resume),
-               callbacks_.Guard([this, epoch = plan_epoch_](absl::StatusOr<ResumedPlan> resumed) {
-                 if (PlanIsOfNow()) PlanResumed(epoch, std::move(resumed));
-               }));
+  env::Offload(
+      loop_, context_.seams.compute_pool, [work = std::move(work)] { return PlanWhatIsLeft(work); },
+      callbacks_.Guard([this, epoch = plan_epoch_](absl::StatusOr<ResumedPlan> resumed) {
+        if (PlanIsOfNow()) PlanResumed(epoch, std::move(resumed));
+      }));
 }
 
 void JobRun::PlanResumed(std::int64_t plan_epoch, absl::StatusOr<ResumedPlan> resumed) {
