@@ -86,11 +86,55 @@ class SpreadingWriter {
     return runs;
   }
 
+  /// What a message brings of neighbouring segments.
+  struct Part {
+    std::int32_t segment_begin = 0;
+    std::int32_t segment_end = 0;
+    StepIndex producer = kNoIndex;
+    /// As Held says.
+    MachineIndex first = 0;
+  };
+
+  /// What the receiver folds a part with.
+  struct Operand {
+    StepIndex producer = kNoIndex;
+    IndexRange places;
+    /// It stands before what is sent.
+    bool left = false;
+  };
+
   absl::Status AddMessage(const Message& message, bool spreads) {
-    const std::vector<std::pair<std::int32_t, std::int32_t>> parts = Parts(message);
+    const absl::StatusOr<std::vector<Part>> parts = TakeFromSender(message, spreads);
+    if (!parts.ok()) return parts.status();
+    // Joins of what the receiver holds come before the step that reads them.
+    std::vector<Operand> operands;
+    if (!spreads) operands = OperandsOf(message, *parts);
+    const StepIndex consumer =
+        AddCombineStep(message.receiver, message.start_s + message.flight_s + message.port_s);
+    if (!operands.empty()) plan_.steps[At(consumer)].duration_s = message.combine_s;
+    for (const Operand& operand : operands) {
+      if (operand.left) ReadInPlace(operand, consumer);
+    }
+    for (const Part& part : *parts) {
+      AddTransfer(part.producer, consumer, PlacesOf(part.segment_begin, part.segment_end),
+                  message.start_s);
+      for (std::int32_t j = part.segment_begin; j < part.segment_end; ++j) {
+        Held& held = held_[At(message.receiver)][At(j)];
+        const bool combines = !spreads && held.maker != kNoIndex;
+        held = {consumer, combines ? std::min(held.first, part.first) : part.first};
+      }
+    }
+    for (const Operand& operand : operands) {
+      if (!operand.left) ReadInPlace(operand, consumer);
+    }
+    return absl::OkStatus();
+  }
+
+  /// The sender keeps what it `spreads`, and holds nothing any more of what is folded elsewhere.
+  absl::StatusOr<std::vector<Part>> TakeFromSender(const Message& message, bool spreads) {
+    std::vector<Part> parts;
     std::vector<StepIndex> producers;
-    std::vector<MachineIndex> sent_first;
-    for (const auto& [begin, end] : parts) {
+    for (const auto& [begin, end] : Parts(message)) {
       std::vector<Run> runs = RunsOf(message.sender, begin, end);
       std::int32_t covered = 0;
       for (const Run& run : runs) covered += run.segment_end - run.segment_begin;
@@ -98,50 +142,31 @@ class SpreadingWriter {
         return absl::InvalidArgumentError(
             absl::StrCat("machine ", message.sender, " sends what it does not hold"));
       }
-      sent_first.push_back(runs.front().held.first);
+      const MachineIndex first = runs.front().held.first;
       producers.push_back(ProducerOf(std::move(runs), message.sender, message.start_s, producers));
+      parts.push_back({begin, end, producers.back(), first});
       if (spreads) continue;
       for (std::int32_t j = begin; j < end; ++j) held_[At(message.sender)][At(j)] = {};
     }
-    // Joins of what the receiver holds come before the step that reads them.
-    struct Operand {
-      StepIndex producer;
-      IndexRange places;
-      bool left;
-    };
+    return parts;
+  }
+
+  std::vector<Operand> OperandsOf(const Message& message, const std::vector<Part>& parts) {
     std::vector<Operand> operands;
     std::vector<StepIndex> taken;
-    if (!spreads) {
-      for (std::size_t i = 0; i < parts.size(); ++i) {
-        for (const Run& run : RunsOf(message.receiver, parts[i].first, parts[i].second)) {
-          taken.push_back(ProducerOf({run}, message.receiver, message.start_s, taken));
-          operands.push_back({taken.back(), PlacesOf(run.segment_begin, run.segment_end),
-                              run.held.first < sent_first[i]});
-        }
+    for (const Part& part : parts) {
+      for (const Run& run : RunsOf(message.receiver, part.segment_begin, part.segment_end)) {
+        taken.push_back(ProducerOf({run}, message.receiver, message.start_s, taken));
+        operands.push_back({taken.back(), PlacesOf(run.segment_begin, run.segment_end),
+                            run.held.first < part.first});
       }
     }
-    const StepIndex consumer =
-        AddCombineStep(message.receiver, message.start_s + message.flight_s + message.port_s);
-    if (!operands.empty()) plan_.steps[At(consumer)].duration_s = message.combine_s;
-    const auto read_in_place = [&](bool left) {
-      for (const Operand& operand : operands) {
-        if (operand.left != left) continue;
-        AddSection(operand.producer, consumer, operand.places);
-        plan_.steps[At(consumer)].after_steps.push_back(operand.producer);
-      }
-    };
-    read_in_place(true);
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      AddTransfer(producers[i], consumer, PlacesOf(parts[i].first, parts[i].second),
-                  message.start_s);
-      for (std::int32_t j = parts[i].first; j < parts[i].second; ++j) {
-        Held& held = held_[At(message.receiver)][At(j)];
-        const bool combines = !spreads && held.maker != kNoIndex;
-        held = {consumer, combines ? std::min(held.first, sent_first[i]) : sent_first[i]};
-      }
-    }
-    read_in_place(false);
-    return absl::OkStatus();
+    return operands;
+  }
+
+  void ReadInPlace(const Operand& operand, StepIndex consumer) {
+    AddSection(operand.producer, consumer, operand.places);
+    plan_.steps[At(consumer)].after_steps.push_back(operand.producer);
   }
 
   /// The runs' own step, or a join where they are several or where two steps would have two
