@@ -117,6 +117,24 @@ absl::StatusOr<master::MasterOptions> MakeOptions(const client::MasterDaemonOpti
   return made;
 }
 
+// What the loop says while the daemon ends: it may still run when nobody waits for that any more.
+struct Ending {
+  bool asked = false;  // by a signal
+  bool stopped = false;
+};
+
+// Serves until a signal comes, then stops in the time that there is. Returns as ServeUntil.
+bool ServeUntilAsked(ControlProcess& process, rpc::GrpcServer& server, Interrupts& interrupts,
+                     master::Master& master, Ending& ending) {
+  interrupts.Listen([&ending] { ending.asked = true; });
+  const bool reachable = ServeUntil(process, server, [&ending] { return ending.asked; });
+  LogInfo("Master stops");
+  server.SetServing(kMasterRole, false);
+  process.loop.Post([&master, &ending] { master.Shutdown([&ending] { ending.stopped = true; }); });
+  process.WaitFor(kMasterStopPatience, [&ending] { return ending.stopped; });
+  return reachable;
+}
+
 }  // namespace
 
 int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog& catalog) {
@@ -128,6 +146,7 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
     return CannotStart("master", allowed);
   }
   EndInTime end;
+  Ending ending;
   env::PosixStorage storage;
   const auto journal_path = JournalPath(options.journal, storage);
   if (!journal_path.ok()) return CannotStart("master", journal_path.status());
@@ -180,14 +199,7 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
                               {"journal", *journal_path},
                               {"tls", security->tls ? "mutual" : "none"},
                               {"callers", Callers(*security)}});
-    bool stopping = false;
-    interrupts.Listen([&] { stopping = true; });
-    reachable = ServeUntil(process, **server, [&] { return stopping; });
-    LogInfo("Master stops");
-    (*server)->SetServing(kMasterRole, false);
-    bool stopped = false;
-    process.loop.Post([&] { master->Shutdown([&] { stopped = true; }); });
-    process.WaitFor(kMasterStopPatience, [&] { return stopped; });
+    reachable = ServeUntilAsked(process, **server, interrupts, *master, ending);
   }
   int code = client::kExitOk;
   if (!reachable) code = client::kExitRefused;
