@@ -225,28 +225,30 @@ class EmbeddedSession {
   }
 
   void StopAll() {
-    std::size_t stopped = 0;
-    bool master_stopped = master_ == nullptr;
-    process_.loop.Post([&] {
-      if (master_) master_->Shutdown([&] { master_stopped = true; });
+    master_stopped_ = master_ == nullptr;
+    process_.loop.Post([this] {
+      if (master_) master_->Shutdown([this] { master_stopped_ = true; });
     });
-    process_.WaitFor(kStopPatience, [&] { return master_stopped; });
-    process_.loop.Post([&] {
+    process_.WaitFor(kStopPatience, [this] { return master_stopped_; });
+    process_.loop.Post([this] {
       for (auto& worker : workers_) {
         if (worker->daemon) {
-          worker->daemon->Stop([&] { ++stopped; });
+          worker->daemon->Stop([this] { ++workers_stopped_; });
         } else {
-          ++stopped;
+          ++workers_stopped_;
         }
       }
     });
-    process_.WaitFor(kStopPatience, [&] { return stopped == workers_.size(); });
+    process_.WaitFor(kStopPatience, [this] { return workers_stopped_ == workers_.size(); });
   }
 
   // First: both are made before any thread. The sweeper must not hold the zygote's line.
   std::optional<Sweeper> sweeper_{std::in_place};
   const absl::StatusOr<std::unique_ptr<worker::Zygote>> zygote_;
   SweptStorage storage_{*sweeper_};
+  // Of StopAll: the loop may still run when that does not wait any more.
+  bool master_stopped_ = false;
+  std::size_t workers_stopped_ = 0;
   ControlProcess process_;
   PoolThreads journal_thread_{1};
   PoolThreads look_thread_{1};  // of all workers: they have one work directory

@@ -186,12 +186,11 @@ class WorkerProcess {
 
   // Returns the exit code.
   int Serve() {
-    bool stopping = false;
-    interrupts_.Listen([&] { stopping = true; });
+    interrupts_.Listen([this] { stopping_ = true; });
     process_.loop.Post([this] { FollowHealth(); });
     const bool reachable =
-        ServeUntil(process_, *server_, [&] { return stopping || daemon_->gave_up(); });
-    const bool gave_up = reachable && !stopping;
+        ServeUntil(process_, *server_, [this] { return stopping_ || daemon_->gave_up(); });
+    const bool gave_up = reachable && !stopping_;
     if (gave_up) {
       LogError("No master answered for longer than --master-grace; the worker ends",
                {{"master", options_.master.address},
@@ -200,15 +199,14 @@ class WorkerProcess {
     LogInfo("Worker stops");
     draining_ = true;
     server_->SetServing(kWorkerRole, false);
-    bool drained = false, stopped = false;
     LogInfo("Worker drains", {{"at_most", absl::FormatDuration(kDrainPatience)}});
     // Where no master is left to release them, jobs go with the lease.
-    process_.loop.Post([&] { daemon_->Drain(kDrainPatience, [&] { drained = true; }); });
+    process_.loop.Post([this] { daemon_->Drain(kDrainPatience, [this] { drained_ = true; }); });
     // A second signal ends the drain.
-    interrupts_.Listen([&] { drained = true; });
-    process_.loop.RunUntil([&] { return drained; });
-    process_.loop.Post([&] { daemon_->Stop([&] { stopped = true; }); });
-    process_.WaitFor(kWorkerStopPatience, [&] { return stopped; });
+    interrupts_.Listen([this] { drained_ = true; });
+    process_.loop.RunUntil([this] { return drained_; });
+    process_.loop.Post([this] { daemon_->Stop([this] { stopped_ = true; }); });
+    process_.WaitFor(kWorkerStopPatience, [this] { return stopped_; });
     // Whoever starts a worker that was stopped may have changed the machine.
     if (options_.measure) (void)process_.storage.RemoveAll(kept_profile_);
     if (!reachable) return client::kExitRefused;
@@ -338,6 +336,10 @@ class WorkerProcess {
       absl::StrCat(WorkerState(), "/", worker::KeptProfileName(work_dir_));
   const rpc::Security& security_;
   worker::Zygote* const zygote_;  // null: there is none
+  // What the loop says while the daemon ends; it may still run when nobody waits for that any more.
+  bool stopping_ = false;
+  bool drained_ = false;
+  bool stopped_ = false;
   ControlProcess process_;
   // Where files hang, they hang all threads of the disk's pool; that they do is still to be seen.
   PoolThreads look_thread_{1};
