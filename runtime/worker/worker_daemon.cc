@@ -92,15 +92,7 @@ void WorkerDaemon::Turn() {
   for (const LeaseAction action : keeper_.Advance(seams_.loop.Now())) {
     switch (action) {
       case LeaseAction::kRegister:
-        // One that drains does not come back.
-        if (state_ == State::kDraining) break;
-        if (leaving_.empty()) {
-          SendRegister();
-        } else if (hangs_) {
-          StayAway();
-        } else {
-          LookAtDirectory([this] { StayAway(); });
-        }
+        RegisterIfFit();
         break;
       case LeaseAction::kHeartbeat:
         SendHeartbeat();
@@ -125,6 +117,14 @@ void WorkerDaemon::Turn() {
       Turn();
     });
   }
+}
+
+void WorkerDaemon::RegisterIfFit() {
+  // One that drains does not come back.
+  if (state_ == State::kDraining) return;
+  if (leaving_.empty()) return SendRegister();
+  if (hangs_) return StayAway();
+  LookAtDirectory([this] { StayAway(); });
 }
 
 void WorkerDaemon::SendRegister() {
@@ -237,17 +237,19 @@ void WorkerDaemon::SendHeartbeat() {
                    left = !leaving_.empty()](const absl::StatusOr<v1::HeartbeatResponse>& answer) {
     keeper_.OnHeartbeatAnswer(left && answer.ok() ? absl::NotFoundError("left") : answer.status(),
                               seams_.loop.Now());
-    if (answer.ok()) {
-      for (const std::string& id : answer->release_jobs()) {
-        if (jobs_.contains(id)) Release(id, [](const absl::StatusOr<std::string>&) {});
-        if (held_.contains(id)) DropHeld(id);
-      }
-    }
+    if (answer.ok()) ReleaseJobs(*answer);
     LookAtDirectory(nullptr);
     Turn();
   };
   seams_.cluster.Send<rpc::Heartbeat>(std::move(request), keeper_.HeartbeatTimeout(),
                                       WhileAlive(std::move(answered)));
+}
+
+void WorkerDaemon::ReleaseJobs(const v1::HeartbeatResponse& answer) {
+  for (const std::string& id : answer.release_jobs()) {
+    if (jobs_.contains(id)) Release(id, [](const absl::StatusOr<std::string>&) {});
+    if (held_.contains(id)) DropHeld(id);
+  }
 }
 
 struct WorkerDaemon::DirectoryLook {

@@ -83,8 +83,10 @@ class WorkerDaemon {
 
   // Lease (worker_daemon.cc).
   void Turn();
+  void RegisterIfFit();
   void SendRegister();
   void SendHeartbeat();
+  void ReleaseJobs(const v1::HeartbeatResponse& answer);
   // Requires: registered.
   v1::HeartbeatRequest HeartbeatNow(const std::string& leaving) const;
   void ReleaseAll();
