@@ -45,7 +45,7 @@ void ArtifactSupply::Start(absl::AnyInvocable<void(absl::Status)> done) {
 }
 
 void ArtifactSupply::Step() {
-  if (cancelled_) return done_(absl::AbortedError("the job is being released"));
+  if (cancelled_) return GiveUp(absl::AbortedError("the job is being released"));
   switch (machine_.act()) {
     case ArtifactSupplyMachine::Act::kLink:
       return Link();
@@ -54,8 +54,22 @@ void ArtifactSupply::Step() {
     case ArtifactSupplyMachine::Act::kDone:
       return done_(absl::OkStatus());
     case ArtifactSupplyMachine::Act::kFail:
-      return done_(machine_.failure());
+      return GiveUp(machine_.failure());
   }
+}
+
+// The cache outlives the job: what lies there of an artifact that did not come would do so as long
+// as the daemon lives, also where it filled the disk.
+void ArtifactSupply::GiveUp(const absl::Status& why) {
+  if (!std::exchange(partial_there_, false)) return done_(why);
+  OnDiskPool([&storage = seams_.storage, part = PartialPath()] { return storage.RemoveAll(part); },
+             [this, why](const absl::Status& removed) {
+               if (!removed.ok()) {
+                 LogWarning("What came of an artifact is not removed",
+                            {{"job", holder_}, {"error", removed.message()}});
+               }
+               done_(why);
+             });
 }
 
 void ArtifactSupply::Ended(const absl::Status& status) {
@@ -98,6 +112,7 @@ void ArtifactSupply::Link() {
 void ArtifactSupply::BeginFetch() {
   fetched_ = 0;
   pause_ = absl::ZeroDuration();
+  partial_there_ = true;
   // What a fetch of this job left that was given up.
   OnDiskPool([&storage = seams_.storage, part = PartialPath()] { return storage.RemoveAll(part); },
              [this](const absl::Status& removed) {
@@ -158,7 +173,10 @@ void ArtifactSupply::FinishFetch() {
         // Another job was faster.
         return absl::IsAlreadyExists(status) ? absl::OkStatus() : status;
       },
-      [this](const absl::Status& status) { Ended(status); });
+      [this](const absl::Status& status) {
+        partial_there_ = !status.ok();
+        Ended(status);
+      });
 }
 
 void ArtifactSupply::CollectGarbage() {

@@ -33,7 +33,8 @@ struct ArtifactPlaces {
 /// called once it is gone. Cancellation: Cancel; the answer comes as soon as nothing is written any
 /// more.
 /// Failure semantics: pieces that do not come are asked for again until limits::kArtifactSupplyMax
-///   has passed.
+///   has passed. Pieces of an artifact that does not come whole are removed before the answer.
+/// Checked by: tests/unit/worker/artifact_supply_test.cc.
 class ArtifactSupply : public std::enable_shared_from_this<ArtifactSupply> {
  public:
   /// `holder` holds the artifacts in `cache` until it is told to let go. What `seams` and `cache`
@@ -51,6 +52,7 @@ class ArtifactSupply : public std::enable_shared_from_this<ArtifactSupply> {
   std::string CachedPath() const;
   std::string PartialPath() const;
   void Step();
+  void GiveUp(const absl::Status& why);
   void Link();
   void BeginFetch();
   void AskForPiece();
@@ -77,8 +79,9 @@ class ArtifactSupply : public std::enable_shared_from_this<ArtifactSupply> {
   ArtifactSupplyMachine machine_;
   absl::AnyInvocable<void(absl::Status)> done_;
   MonoTime give_up_;
-  std::int64_t fetched_ = 0;  // of the artifact that is fetched
-  absl::Duration pause_;      // before it is asked for again
+  std::int64_t fetched_ = 0;    // of the artifact that is fetched
+  bool partial_there_ = false;  // pieces of it, perhaps, beside the cache's whole files
+  absl::Duration pause_;        // before it is asked for again
   bool cancelled_ = false;
 };
 

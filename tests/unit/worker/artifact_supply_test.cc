@@ -2,10 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "runtime/artifacts/sha256.h"
+#include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/worker/artifact_supply_machine.h"
 #include "tests/unit/worker/worker_daemon_fixture.h"
@@ -75,6 +81,16 @@ TEST(ArtifactSupplyMachineTest, EndsWhateverHappens) {
   EXPECT_EQ(full.act(), Act::kFail);
 }
 
+// A disk that has room for the first piece of an artifact.
+class FullAfterOnePiece final : public env::PosixStorage {
+ public:
+  absl::Status WriteAt(const std::string& path, std::int64_t offset,
+                       std::string_view bytes) override {
+    if (offset > 0) return ErrnoStatus(ENOSPC, "cannot write " + path);
+    return PosixStorage::WriteAt(path, offset, bytes);
+  }
+};
+
 class ArtifactSupplyTest : public WorkerDaemonTest {
  protected:
   v1::Artifact Keep(const std::string& name, const std::string& bytes, bool executable = false) {
@@ -105,9 +121,17 @@ class ArtifactSupplyTest : public WorkerDaemonTest {
   std::string Cached(const v1::Artifact& artifact) const {
     return daemon_->directory() + "/artifacts/" + artifact.sha256();
   }
+  // Names in the cache, which outlives the jobs.
+  std::vector<std::string> NamesInCache() const {
+    return env::PosixStorage()
+        .ListNames(daemon_->directory() + "/artifacts")
+        .value_or(std::vector<std::string>{"no cache"});
+  }
   static std::string Read(const std::string& path) {
     return env::PosixStorage().ReadFile(path, 100 << 20).value_or("no file");
   }
+
+  FullAfterOnePiece full_;
 };
 
 TEST_F(ArtifactSupplyTest, FilesAreInTheTasksDirectoryBeforeItStarts) {
@@ -213,6 +237,40 @@ TEST_F(ArtifactSupplyTest, AReleaseEndsTheSupply) {
   ASSERT_TRUE(prepared.has_value());
   EXPECT_TRUE(absl::IsAborted(*prepared)) << *prepared;
   EXPECT_FALSE(std::filesystem::exists(JobFile("")));
+}
+
+TEST_F(ArtifactSupplyTest, PiecesOfOneThatDoesNotComeWholeAreRemoved) {
+  StartRegistered("good");
+  const v1::Artifact file = Keep("words", std::string(2'500'000, 'w'));
+  master_.artifacts[file.sha256()].resize(1 << 20);  // the first piece is all it has
+  const v1::JobError error = JobErrorFromStatus(PrepareWith({file}));
+  EXPECT_EQ(error.code(), job_error::kArtifactDamaged);
+  EXPECT_THAT(NamesInCache(), testing::IsEmpty());
+  ASSERT_TRUE(Release().ok());
+}
+
+TEST_F(ArtifactSupplyTest, PiecesThatADiskHadNoRoomForAreRemoved) {
+  disk_ = &full_;
+  StartRegistered("good");
+  const v1::Artifact file = Keep("words", std::string(2'500'000, 'w'));
+  const v1::JobError error = JobErrorFromStatus(PrepareWith({file}));
+  EXPECT_EQ(error.code(), job_error::kDiskFull);
+  EXPECT_THAT(NamesInCache(), testing::IsEmpty());
+  ASSERT_TRUE(Release().ok());
+}
+
+TEST_F(ArtifactSupplyTest, PiecesThatWereThereAtTheReleaseAreRemoved) {
+  StartRegistered("good");
+  const v1::Artifact file = Keep("words", std::string(2'500'000, 'w'));
+  master_.artifact_pieces_max = 1;
+  std::optional<absl::Status> prepared;
+  daemon_->api().Send<rpc::PrepareJob>(
+      RequestWith({file}), [&prepared](const auto& answer) { prepared = answer.status(); });
+  ASSERT_TRUE(Until([&] { return NamesInCache() == std::vector{file.sha256() + ".j.part"}; }));
+  ASSERT_TRUE(Release().ok());
+  ASSERT_TRUE(prepared.has_value());
+  EXPECT_TRUE(absl::IsAborted(*prepared)) << *prepared;
+  EXPECT_THAT(NamesInCache(), testing::IsEmpty());
 }
 
 }  // namespace

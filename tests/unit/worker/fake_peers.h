@@ -65,6 +65,9 @@ struct FakeMaster {
           absl::StatusCode::kNotFound,
           MakeJobError(job_error::kArtifactMissing, "the master does not hold it")));
     }
+    if (artifact_pieces_max == static_cast<int>(artifact_offsets.size())) {
+      return call.reply(absl::UnavailableError("no master any more"));
+    }
     artifact_offsets.push_back(call.request.offset());
     v1::FetchArtifactResponse response;
     response.set_data(found->second.substr(static_cast<std::size_t>(call.request.offset()),
@@ -75,6 +78,7 @@ struct FakeMaster {
   std::map<std::string, std::string> artifacts;  // bytes by hash
   std::vector<std::int64_t> artifact_offsets;    // of the pieces that were given
   int artifact_refusals = 0;
+  int artifact_pieces_max = -1;  // then it is away; -1: it stays
   bool down = false;
   bool forgets_worker = false;
   int reports_to_lose = 0;
