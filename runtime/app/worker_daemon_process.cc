@@ -46,8 +46,8 @@ constexpr absl::Duration kHealthInterval = absl::Milliseconds(200);
 // Why the master does not take this worker is looked for as often as this, for as long as that.
 constexpr absl::Duration kHandshakeEvery = absl::Seconds(10);
 constexpr absl::Duration kWorkerHandshakePatience = absl::Seconds(2);
-// Of all pools: control's disk and compute, looks at the work directory, transfers.
-constexpr int kOwnThreads = 2 + 1 + 1 + 2;
+// Of all pools: control's disk and compute, looks at the work directory, transfers and their names.
+constexpr int kOwnThreads = 2 + 1 + 1 + 2 + 1;
 
 // Carrier to a daemon that is made after the server, because it must know the server's port.
 struct ToDaemon {
@@ -68,6 +68,7 @@ class TransferThreads {
  public:
   explicit TransferThreads(int num_threads) {
     try {
+      transfer::StartLookups(context_.get_executor());
       for (int i = 0; i < num_threads; ++i) threads_.Start([this] { context_.run(); });
     } catch (...) {
       context_.stop();

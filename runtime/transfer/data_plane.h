@@ -26,6 +26,15 @@ absl::StatusOr<std::unique_ptr<DataServer>> MakeDataServer(
     asio::any_io_executor executor, std::shared_ptr<const RunCatalog> catalog,
     const env::EventLoop& loop, DataServerOptions options);
 
+/// Starts the thread in which Asio looks names of peers up for all that runs on `executor`.
+///
+/// It would be made for the first name, in the middle of a coroutine, where the want of a thread
+/// ends the process, with all that it has under way.
+/// Failure semantics: throws std::system_error where no thread is to be had.
+/// Checked by: tests/unit/transfer/data_socket_test.cc
+///   (NamesAreLookedUpInAThreadThatWasThereBefore).
+void StartLookups(const asio::any_io_executor& executor);
+
 /// Requires: `loop` outlives whatever runs on `executor`. Callbacks are posted to it.
 /// Ownership: destroying the fetcher closes it; callbacks of what it broke off still come.
 std::unique_ptr<Fetcher> MakeFetcher(asio::any_io_executor executor, env::EventLoop& loop,

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
 #include "asio/co_spawn.hpp"
 #include "asio/detached.hpp"
-#include "asio/dispatch.hpp"
 #include "asio/ip/tcp.hpp"
 #include "asio/post.hpp"
 #include "asio/steady_timer.hpp"
@@ -30,6 +30,7 @@
 #include "runtime/transfer/run_source.h"
 #include "runtime/transfer/session.h"
 #include "runtime/transfer/stranger_connections.h"
+#include "runtime/transfer/thrown.h"
 
 namespace weir::transfer {
 namespace {
@@ -100,9 +101,6 @@ class Server : public std::enable_shared_from_this<Server> {
   asio::awaitable<absl::Status> Send(Session& session, const RunSource& source,
                                      OnePort::Id port_use);
   void Tune(Session& session, const v1::DataRequest& request);
-  asio::awaitable<absl::Status> SendFrame(Session& session, const RunSource& source,
-                                          std::int64_t offset, std::int64_t bytes,
-                                          DataSocket::Moved* moved);
 
   // Lets those that wait for the port ask again.
   void WakeTurns() {
@@ -110,10 +108,12 @@ class Server : public std::enable_shared_from_this<Server> {
   }
   // For what strangers can cause.
   void Warn(std::string_view sentence, const std::string& reason);
+  void TryAdmit(tcp::socket accepted);
   void Admit(tcp::socket accepted);
   void CloseStranger(StrangerConnections::Id id, const absl::Status& why);
   void CloseStrangersInTime();
   absl::Status AcceptToken(Session& session);
+  void EndSend(Session& session);
   void Forget(const Session& session);
   void BreakOff(const std::vector<OnePort::Id>& superseded);
   void SetRatesOnStrand(const std::string& job_id, const std::vector<SendRate>& rates);
@@ -169,7 +169,7 @@ asio::awaitable<void> Server::Accept(std::shared_ptr<Server> self) {
     auto [error, accepted] = co_await self->acceptor_.async_accept(kAwait);
     if (self->closed_) co_return;
     if (!error) {
-      self->Admit(std::move(accepted));
+      self->TryAdmit(std::move(accepted));
       continue;
     }
     self->Warn("Data server cannot accept", error.message());
@@ -186,6 +186,17 @@ void Server::Warn(std::string_view sentence, const std::string& reason) {
   const std::optional<std::int64_t> left_out = log_rate_.Admit(loop_.Now());
   if (!left_out) return;
   LogWarning(sentence, {{"reason", reason}, {"lines_left_out", *left_out}});
+}
+
+// What one connection lacks must not keep the next one out.
+void Server::TryAdmit(tcp::socket accepted) {
+  try {
+    Admit(std::move(accepted));
+  } catch (...) {
+    strangers_.Remove(last_id_);
+    sessions_.erase(last_id_);
+    Warn("Data server cannot take a connection", StatusOfThrown("cannot serve").ToString());
+  }
 }
 
 void Server::Admit(tcp::socket accepted) {
@@ -242,6 +253,15 @@ absl::Status Server::AcceptToken(Session& session) {
   return absl::OkStatus();
 }
 
+void Server::EndSend(Session& session) {
+  if (session.port_use) {
+    port_.End(*session.port_use);
+    session.port_use.reset();
+    WakeTurns();
+  }
+  session.job_id.clear();
+}
+
 void Server::Forget(const Session& session) {
   strangers_.Remove(session.id);
   if (session.token_shown) --num_token_shown_;
@@ -250,7 +270,8 @@ void Server::Forget(const Session& session) {
 
 asio::awaitable<void> Server::Serve(std::shared_ptr<Server> self,
                                     std::shared_ptr<Session> session) {
-  const absl::Status why = co_await self->ServeRequests(*session);
+  const absl::Status why = co_await CatchThrown(self->ServeRequests(*session), "cannot serve");
+  self->EndSend(*session);
   // Peers come and go in good order, idle connections end; all else is worth a line.
   const bool expected = self->closed_ || why.code() == absl::StatusCode::kCancelled || why.ok();
   if (!expected) {
@@ -320,12 +341,9 @@ asio::awaitable<absl::Status> Server::Answer(Session& session, v1::DataRequest r
   const absl::Status sent = co_await Send(session, *source, port_use);
   const double seconds = absl::ToDoubleSeconds(loop_.Now() - begin);
   session.CountSegments(segments_);
-  port_.End(port_use);
-  session.port_use.reset();
-  WakeTurns();
   // One that broke off may be asked for once more, over another connection.
   if (sent.ok()) rates_.Forget(session.job_id, session.transfer, session.attempt);
-  session.job_id.clear();
+  EndSend(session);
   const bool probe_over = source->probe && absl::IsUnavailable(sent);
   Count([&sent, seconds, probe_over](DataServerCounters& c) {
     ++(sent.ok() || probe_over ? c.sends : c.sends_broken);
@@ -344,13 +362,13 @@ asio::awaitable<absl::Status> Server::TakeTurn(const v1::DataRequest& request,
   if (admission == OnePort::Admission::kNearlyDone && !turns_.contains(job)) {
     asio::steady_timer turn(strand_);
     turns_[job] = &turn;
+    const absl::Cleanup waits_no_more = [this, &job] { turns_.erase(job); };
     while (admission == OnePort::Admission::kNearlyDone && !socket.closed()) {
       turn.expires_after(absl::ToChronoNanoseconds(options_.silence));
       auto [woken] = co_await turn.async_wait(kAwait);
       if (!woken) break;  // nobody woke it: time is up
       admission = port_.Ask(job, request.concurrent(), request.plan_edit());
     }
-    turns_.erase(job);
   }
   if (admission == OnePort::Admission::kFree) co_return absl::OkStatus();
   co_return absl::FailedPreconditionError("the sender is busy with another send of the job");
@@ -383,7 +401,8 @@ asio::awaitable<absl::Status> Server::Send(Session& session, const RunSource& so
       granted += *credit;
     }
     const std::int64_t offset = source.probe ? 0 : request.offset() + sent;
-    const absl::Status frame = co_await SendFrame(session, source, offset, frame_bytes, &moved);
+    const absl::Status frame =
+        co_await SendFrame(socket, source, offset, frame_bytes, piece_, &moved);
     if (!frame.ok()) co_return frame;
     sent += frame_bytes;
     co_await socket.LetOthersRun();
@@ -402,26 +421,6 @@ void Server::Tune(Session& session, const v1::DataRequest& request) {
   session.congestion_control = algorithm;
   const absl::Status set = socket.SetCongestionControl(algorithm);
   if (!set.ok()) LogWarning("Data connection is not tuned", {{"reason", set.ToString()}});
-}
-
-asio::awaitable<absl::Status> Server::SendFrame(Session& session, const RunSource& source,
-                                                std::int64_t offset, std::int64_t bytes,
-                                                DataSocket::Moved* moved) {
-  FrameHeader header{FrameKind::kData, static_cast<std::uint32_t>(bytes), 0};
-  const absl::StatusOr<std::uint64_t> checksum =
-      ChecksumOf(source, offset, bytes, FrameSeed(header.kind, header.body_bytes), piece_);
-  if (!checksum.ok()) {
-    // There is no second copy: the peer is not to come back for it.
-    const std::string early_end = EncodeStatus(checksum.status());
-    [[maybe_unused]] const absl::Status told = co_await session.socket->Write(early_end);
-    co_return checksum.status();
-  }
-  header.checksum = *checksum;
-  char encoded[kFrameHeaderBytes];
-  EncodeFrameHeader(header, encoded);
-  const absl::Status written = co_await session.socket->Write({encoded, sizeof encoded}, true);
-  if (!written.ok()) co_return written;
-  co_return co_await session.socket->SendFile(source.file.get(), offset, bytes, moved);
 }
 
 void Server::BreakOff(const std::vector<OnePort::Id>& superseded) {

@@ -66,8 +66,9 @@ struct SegmentCounts {
 /// Strangers cost little: no buffer, a bound of their own, a deadline that bytes do not extend.
 /// Thread-safety: every method may be called from any thread.
 /// Bounds: one piece of 128 KiB to read for all sends together; rates as SendRates keeps them.
-/// Failure semantics: bytes that are not a request close their connection and nothing else.
-/// Checked by: tests/unit/transfer/data_server_test.cc, transfer_test.cc.
+/// Failure semantics: bytes that are not a request, and memory that there is none of, close their
+///   connection and nothing else.
+/// Checked by: tests/unit/transfer/data_server_test.cc, short_of_memory_test.cc, transfer_test.cc.
 class DataServer {
  public:
   virtual ~DataServer() = default;

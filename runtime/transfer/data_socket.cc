@@ -20,6 +20,7 @@
 #include "asio/use_awaitable.hpp"
 #include "runtime/base/errno_status.h"
 #include "runtime/transfer/await.h"
+#include "runtime/transfer/data_plane.h"
 #include "runtime/transfer/tcp_segments.h"
 
 namespace weir::transfer {
@@ -51,6 +52,14 @@ bool IsOwnShortage(const std::error_code& error) {
 }
 
 }  // namespace
+
+void StartLookups(const asio::any_io_executor& executor) {
+  const auto numbers = tcp::resolver::numeric_host | tcp::resolver::numeric_service;
+  // Cancelled with the resolver; its thread stays as long as the context does.
+  tcp::resolver(executor).async_resolve(
+      "127.0.0.1", "1", numbers,
+      [](const std::error_code& /*cancelled*/, const tcp::resolver::results_type& /*found*/) {});
+}
 
 // Marks that bytes are due. Silence is counted only meanwhile.
 class DataSocket::Waiting {

@@ -29,12 +29,15 @@
 #include "runtime/transfer/frame_stream.h"
 #include "runtime/transfer/idle_connections.h"
 #include "runtime/transfer/one_port.h"
+#include "runtime/transfer/thrown.h"
 
 namespace weir::transfer {
 namespace {
 
 // Credit is given back in this many parts: few frames, and the sender never runs dry.
 constexpr std::int64_t kCreditsOnTheWay = 4;
+
+constexpr std::string_view kReceiving = "cannot receive";
 
 // Marks of an order that are still ahead, the next one last.
 std::vector<std::int64_t> MarksOf(const FetchOrder& order) {
@@ -232,7 +235,7 @@ asio::awaitable<void> FetchState::Run(std::shared_ptr<FetchState> self,
                                       std::shared_ptr<ActiveFetch> fetch) {
   const MonoTime begin = self->loop_.Now();
   EndProbeInTime(fetch);
-  absl::Status status = co_await self->Transfer(*fetch);
+  absl::Status status = co_await CatchThrown(self->Transfer(*fetch), kReceiving);
   const bool unanswered = fetch->bytes_read_before == fetch->socket->bytes_read();
   if (absl::IsUnavailable(status) && unanswered && !self->closed_) {
     // The peer, or something between, gave the connection up while it was idle or new: nothing was
@@ -240,7 +243,7 @@ asio::awaitable<void> FetchState::Run(std::shared_ptr<FetchState> self,
     fetch->socket->Close(status);
     fetch->socket = std::make_shared<DataSocket>(self->strand_);
     fetch->connected = false;
-    status = co_await self->Transfer(*fetch);
+    status = co_await CatchThrown(self->Transfer(*fetch), kReceiving);
   }
   if (status.ok()) {
     self->PutIdle(fetch->order.peer_endpoint, fetch->socket);

@@ -106,7 +106,7 @@ inline std::int64_t BytesBefore(const absl::Status& status) {
 /// Thread-safety: every method may be called from any thread; callbacks run on the event loop that
 ///   the fetcher was made with.
 /// Bounds: one frame of memory a fetch; `credit_bytes` on the way.
-/// Checked by: tests/unit/transfer/transfer_test.cc.
+/// Checked by: tests/unit/transfer/transfer_test.cc, short_of_memory_test.cc.
 class Fetcher {
  public:
   /// Called with the mark that was passed.
@@ -123,7 +123,7 @@ class Fetcher {
   ///   kUnavailable: not reachable, or the connection broke. kDeadlineExceeded: no byte for the
   ///   silence time. kDataLoss: a frame did not match its checksum, or SenderCannotRead. kNotFound,
   ///   kPermissionDenied, kAborted, kOutOfRange: refused by the sender. kResourceExhausted: disk
-  ///   full here, no descriptors at one end, or too many connections of the sender.
+  ///   full here, no descriptors or memory at one end, or too many connections of the sender.
   ///   kCancelled: Cancel, CancelJob, Close, or a fetch of a later edit of the plan. After an error
   ///   the destination holds a prefix, of BytesBefore bytes.
   virtual void Fetch(FetchOrder order, NearlyDone nearly_done, Done done) = 0;

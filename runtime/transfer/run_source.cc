@@ -12,6 +12,7 @@
 #include "runtime/base/errno_status.h"
 #include "runtime/base/limits.h"
 #include "runtime/format/xxh3_stream.h"
+#include "runtime/transfer/frame.h"
 
 namespace weir::transfer {
 namespace {
@@ -36,6 +37,27 @@ absl::Status CannotOpen(int error_number, const std::string& path) {
   return passes ? status : absl::DataLossError(status.message());
 }
 
+// XXH3 of a range of the run, read through `piece`.
+absl::StatusOr<std::uint64_t> ChecksumOf(const RunSource& source, std::int64_t offset,
+                                         std::int64_t bytes, std::uint64_t seed,
+                                         std::vector<char>& piece) {
+  format::Xxh3Stream checksum(seed);
+  for (std::int64_t done = 0; done < bytes;) {
+    const auto wanted = std::min(static_cast<std::size_t>(bytes - done), piece.size());
+    const ssize_t got = ::pread(source.file.get(), piece.data(), wanted, offset + done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) {
+      const std::string run = absl::StrCat("run ", source.request.run_id());
+      return absl::DataLossError(
+          got < 0 ? std::string(ErrnoStatus(errno, "cannot read " + run).message())
+                  : absl::StrCat(run, " ends at byte ", offset + done));
+    }
+    checksum.Append({piece.data(), static_cast<std::size_t>(got)});
+    done += got;
+  }
+  return checksum.Digest();
+}
+
 }  // namespace
 
 absl::StatusOr<RunSource> OpenRun(const RunCatalog& catalog, v1::DataRequest request) {
@@ -58,24 +80,24 @@ absl::StatusOr<RunSource> OpenRun(const RunCatalog& catalog, v1::DataRequest req
   return source;
 }
 
-absl::StatusOr<std::uint64_t> ChecksumOf(const RunSource& source, std::int64_t offset,
-                                         std::int64_t bytes, std::uint64_t seed,
-                                         std::vector<char>& piece) {
-  format::Xxh3Stream checksum(seed);
-  for (std::int64_t done = 0; done < bytes;) {
-    const auto wanted = std::min(static_cast<std::size_t>(bytes - done), piece.size());
-    const ssize_t got = ::pread(source.file.get(), piece.data(), wanted, offset + done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) {
-      const std::string run = absl::StrCat("run ", source.request.run_id());
-      return absl::DataLossError(
-          got < 0 ? std::string(ErrnoStatus(errno, "cannot read " + run).message())
-                  : absl::StrCat(run, " ends at byte ", offset + done));
-    }
-    checksum.Append({piece.data(), static_cast<std::size_t>(got)});
-    done += got;
+asio::awaitable<absl::Status> SendFrame(DataSocket& socket, const RunSource& source,
+                                        std::int64_t offset, std::int64_t bytes,
+                                        std::vector<char>& piece, DataSocket::Moved* moved) {
+  FrameHeader header{FrameKind::kData, static_cast<std::uint32_t>(bytes), 0};
+  const absl::StatusOr<std::uint64_t> checksum =
+      ChecksumOf(source, offset, bytes, FrameSeed(header.kind, header.body_bytes), piece);
+  if (!checksum.ok()) {
+    // There is no second copy: the peer is not to come back for it.
+    const std::string early_end = EncodeStatus(checksum.status());
+    [[maybe_unused]] const absl::Status told = co_await socket.Write(early_end);
+    co_return checksum.status();
   }
-  return checksum.Digest();
+  header.checksum = *checksum;
+  char encoded[kFrameHeaderBytes];
+  EncodeFrameHeader(header, encoded);
+  const absl::Status written = co_await socket.Write({encoded, sizeof encoded}, true);
+  if (!written.ok()) co_return written;
+  co_return co_await socket.SendFile(source.file.get(), offset, bytes, moved);
 }
 
 }  // namespace weir::transfer

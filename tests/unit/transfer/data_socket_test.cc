@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,8 +36,23 @@ tcp::endpoint At(const char* address, const std::string& endpoint) {
   return {asio::ip::make_address(address), static_cast<std::uint16_t>(port)};
 }
 
+std::ptrdiff_t NumThreads() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+}
+
 class DataSocketTest : public testing::Test {
  protected:
+  absl::Status Connect(const std::string& endpoint) {
+    std::optional<absl::Status> connected;
+    socket_->SetSilence(absl::Seconds(10));
+    asio::co_spawn(context_, socket_->Connect(endpoint),
+                   [&](std::exception_ptr, absl::Status status) {
+                     connected = std::move(status);
+                     context_.stop();
+                   });
+    context_.run_for(std::chrono::seconds(20));
+    return connected.value_or(absl::UnknownError("the attempt never ended"));
+  }
   // A name may stand for several addresses.
   absl::Status ConnectToOneOf(std::vector<tcp::endpoint> addresses) {
     std::optional<absl::Status> connected;
@@ -103,6 +120,18 @@ TEST_F(DataSocketTest, WantOfDescriptorsIsNotBlamedOnThePeer) {
     EXPECT_EQ(ErrnoOf(connected), EMFILE) << "so that this worker knows that it is its own";
     EXPECT_TRUE(socket_->closed());
   }
+}
+
+// The want of a thread in the middle of a coroutine would end the process.
+TEST_F(DataSocketTest, NamesAreLookedUpInAThreadThatWasThereBefore) {
+  RawListener listener;
+  const std::ptrdiff_t before = NumThreads();
+  StartLookups(context_.get_executor());
+  EXPECT_EQ(NumThreads(), before + 1);
+  const std::string port = listener.endpoint().substr(listener.endpoint().rfind(':'));
+  const absl::Status connected = Connect("localhost" + port);
+  ASSERT_TRUE(connected.ok()) << connected;
+  EXPECT_EQ(NumThreads(), before + 1);
 }
 
 }  // namespace
