@@ -20,6 +20,7 @@
 #include "runtime/base/fd.h"
 #include "runtime/base/whole_write.h"
 #include "runtime/env/real/directory_names.h"
+#include "runtime/env/real/free_space.h"
 #include "runtime/env/real/machine_id.h"
 #include "runtime/env/real/remove_tree.h"
 #include "runtime/env/real/rename_without_loss.h"
@@ -357,7 +358,7 @@ absl::Status PosixStorage::RemoveAll(const std::string& path) { return RemoveTre
 absl::StatusOr<std::int64_t> PosixStorage::FreeBytes(const std::string& path) {
   struct statvfs fs;
   if (::statvfs(path.c_str(), &fs) != 0) return Failed("look up free space of", path);
-  return static_cast<std::int64_t>(fs.f_bavail) * static_cast<std::int64_t>(fs.f_frsize);
+  return FreeBytesOf(fs);
 }
 
 }  // namespace weir::env

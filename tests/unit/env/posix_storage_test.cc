@@ -6,15 +6,18 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <string>
 
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
+#include "runtime/env/real/free_space.h"
 #include "runtime/env/real/rename_without_loss.h"
 #include "tests/unit/format/failing_close.h"
 
@@ -337,6 +340,19 @@ TEST_F(PosixStorageTest, FullDiskIsToldAndLeavesNothing) {
   EXPECT_EQ(storage_.ReadFile(At("a"), 100).value(), "old");
   EXPECT_EQ(storage_.List(dir_).value().size(), 1u);
   EXPECT_GT(storage_.FreeBytes(dir_).value(), 0);
+}
+
+TEST_F(PosixStorageTest, AFileSystemWithoutEndHasRoom) {
+  struct statvfs fs {};
+  fs.f_frsize = 16 << 20;
+  fs.f_bavail = std::numeric_limits<fsblkcnt_t>::max();
+  EXPECT_EQ(FreeBytesOf(fs), kFreeBytesMax) << "16 MiB less than nothing";
+  fs.f_bavail = fsblkcnt_t{1} << 40;  // 2^64 bytes
+  EXPECT_EQ(FreeBytesOf(fs), kFreeBytesMax);
+  fs.f_bavail = 3;
+  EXPECT_EQ(FreeBytesOf(fs), 48 << 20);
+  fs.f_frsize = 0;
+  EXPECT_EQ(FreeBytesOf(fs), 0);
 }
 
 }  // namespace
