@@ -153,8 +153,7 @@ class Unpacking {
   }
 
   absl::Status WriteFile(archive_entry& entry, const std::string& target) {
-    const Fd file(
-        ::open(target.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kOwner));
+    Fd file(::open(target.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kOwner));
     if (!file.valid()) return ErrnoStatus(errno, absl::StrCat("cannot make ", target));
     std::int64_t end = 0;
     while (true) {
@@ -182,7 +181,9 @@ class Unpacking {
       timespec times[2] = {{0, UTIME_OMIT}, {archive_entry_mtime(&entry), 0}};
       ::futimens(file.get(), times);  // a time that the file system cannot hold does no harm
     }
-    return absl::OkStatus();
+    // Network file systems report a full disk only here.
+    return ::close(file.Release()) == 0 ? absl::OkStatus()
+                                        : ErrnoStatus(errno, absl::StrCat("cannot write ", target));
   }
 
   absl::Status Put(const Fd& file, const std::string& target, const void* bytes, std::size_t size,

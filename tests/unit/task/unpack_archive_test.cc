@@ -8,6 +8,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -17,7 +18,9 @@
 #include <tuple>
 #include <vector>
 
+#include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
+#include "tests/unit/format/failing_close.h"
 
 namespace weir::task {
 namespace {
@@ -167,6 +170,14 @@ TEST_F(UnpackArchiveTest, FilesFoldersAndLinksOfEveryForm) {
       EXPECT_TRUE(fs::equivalent(folder_ + "/same-as-same", folder_ + "/bin/run.sh"));
     }
   }
+}
+
+TEST_F(UnpackArchiveTest, AFileThatTheDiskDidNotKeepIsNotUnpacked) {
+  fs::create_directory(dir_ / "to");
+  const format::FailingClose full(dir_ / "to/words", ENOSPC);
+  const absl::Status status = Unpack({{"words", "one\n"}});
+  EXPECT_TRUE(IsDiskFull(status)) << status;
+  EXPECT_EQ(full.count(), 1);
 }
 
 TEST_F(UnpackArchiveTest, PermissionsAreThoseOfAHarmlessFile) {
