@@ -116,6 +116,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void KeepRunFiles(const v1::TaskCommand::Run& run);
   // Removes the runs that the master says nobody reads any more.
   void RemoveUnreadRuns(const v1::StepOrder& order);
+  void RemoveFiles(std::vector<std::string> paths);
   // Leaves word of these runs for the daemon's next life; `written` comes then, also where that
   // failed.
   void WriteDown(

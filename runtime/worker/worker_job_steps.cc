@@ -132,21 +132,24 @@ void WorkerJob::KeepRunFiles(const v1::TaskCommand::Run& run) {
 }
 
 void WorkerJob::RemoveUnreadRuns(const v1::StepOrder& order) {
-  const std::string& job_id = request_.fence().job_id();
   std::vector<std::string> unread;
   for (const std::string& run_id : order.unread_runs()) {
-    seams_.runs.Withdraw(job_id, run_id);
+    seams_.runs.Withdraw(request_.fence().job_id(), run_id);
     held_.Remove(run_id);
     for (std::string& path : files_.Take(run_id)) unread.push_back(std::move(path));
   }
-  if (unread.empty()) return;
+  RemoveFiles(std::move(unread));
+}
+
+void WorkerJob::RemoveFiles(std::vector<std::string> paths) {
+  if (paths.empty()) return;
   OnDiskPool(
-      [&storage = seams_.storage, unread = std::move(unread)] {
+      [&storage = seams_.storage, paths = std::move(paths)] {
         absl::Status first;
-        for (const std::string& path : unread) first.Update(storage.RemoveAll(path));
+        for (const std::string& path : paths) first.Update(storage.RemoveAll(path));
         return first;
       },
-      [job_id](const absl::Status& status) {
+      [job_id = request_.fence().job_id()](const absl::Status& status) {
         // Costs space until the job's release, no more.
         if (status.ok()) return;
         LogWarning("Run not removed", {{"job", job_id}, {"error", std::string(status.message())}});
@@ -200,6 +203,9 @@ void WorkerJob::OnStepResult(v1::StepResult result) {
 void WorkerJob::FailStep(v1::JobError error) {
   if (step_->failed) return;
   step_->failed = true;
+  // A task that was killed leaves what it had written, and the job may go on for long. Nobody waits
+  // for the removal: what failed may be the disk.
+  RemoveFiles(files_.Take(RunIdOf(step_->run.order().step(), step_->run.fence().attempt())));
   FindCause(std::move(error), [this](v1::JobError cause) {
     if (!step_ || state_ == State::kReleasing) return;
     v1::StepResult result;

@@ -74,15 +74,21 @@ void SendProgress(int step, std::int64_t bytes, bool io_under_way = false) {
   Send(event);
 }
 
-// A run of one section whose content names the step.
-void Finish(const v1::TaskCommand::Run& run) {
-  const std::string content = "run of step " + std::to_string(run.order().step());
+// Writes what the step is to make; its content names the step.
+std::string WriteFileOf(const v1::TaskCommand::Run& run) {
+  std::string content = "run of step " + std::to_string(run.order().step());
   const std::string& path = run.run_path().empty() ? run.order().part_path() : run.run_path();
   if (!path.empty()) {
     const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);
     if (file < 0 || write(file, content.data(), content.size()) < 0) _exit(93);
     close(file);
   }
+  return content;
+}
+
+// A run of one section.
+void Finish(const v1::TaskCommand::Run& run) {
+  const std::string content = WriteFileOf(run);
   v1::TaskEvent event;
   v1::StepResult& result = *event.mutable_result();
   result.set_step(run.order().step());
@@ -139,7 +145,8 @@ void Compute(std::chrono::nanoseconds time) {
 
 void Misbehave(const std::string& mode, const v1::TaskCommand::Run& run) {
   const int step = run.order().step();
-  if (mode == "segfault") {
+  if (mode == "segfault" || mode == "segfault-in-its-run") {
+    if (mode == "segfault-in-its-run") WriteFileOf(run);
     std::fputs("about to die\n", stderr);
     signal(SIGSEGV, SIG_DFL);  // a sanitizer may have taken it
     raise(SIGSEGV);

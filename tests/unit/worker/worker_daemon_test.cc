@@ -129,6 +129,18 @@ TEST_F(WorkerDaemonTest, ACrashNamesWorkerStepAndLastWords) {
   EXPECT_EQ(released->task_output_tail(), "about to die\nabout to die\n");
 }
 
+TEST_F(WorkerDaemonTest, WhatACrashedTaskHadWrittenOfItsRunIsRemoved) {
+  StartRegistered("segfault-in-its-run");
+  ASSERT_TRUE(Prepare().ok());
+  ASSERT_TRUE(StartStep(MapStep(3)).ok());
+  const v1::JobError error = AwaitStepError();
+  EXPECT_THAT(error.message(), HasSubstr("SIGSEGV")) << "it had written";
+  EXPECT_TRUE(Until([&] { return !std::filesystem::exists(JobFile("runs/3.1.run")); }));
+  EXPECT_TRUE(std::filesystem::exists(JobFile("runs/3.1.spec.json")))
+      << "the step can still be run by hand";
+  ASSERT_TRUE(Release().ok());
+}
+
 // A process that begins anew holds nothing of earlier steps, and the one that ended held all.
 TEST_F(WorkerDaemonTest, ATaskThatEndedBetweenStepsIsToldOfThoughAnAnswerIsLost) {
   StartRegistered("leave-when-idle");
