@@ -51,7 +51,8 @@ absl::Status CopyRun(const std::string& source, const std::string& destination) 
   const std::string what = absl::StrCat("cannot copy run ", source, " to ", destination);
   const Fd from(open(source.c_str(), O_RDONLY | O_CLOEXEC));
   if (!from.valid()) return ErrnoStatus(errno, what);
-  const std::string partial = absl::StrCat(destination, ".partial");
+  // By thread: of one run another section may be handed over at the same time.
+  const std::string partial = absl::StrCat(destination, ".partial-", gettid());
   Fd to(open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!to.valid()) return ErrnoStatus(errno, what);
   absl::Status status = CopyBytes(from.get(), to.get(), what);
