@@ -10,9 +10,15 @@
 namespace weir::worker {
 namespace {
 
+// What gRPC says where bytes of a call, or memory for it, were amiss on its way, which no master
+// answers: it says kUnimplemented of a request that cannot be read.
+bool WasGarbled(const absl::Status& status) {
+  return absl::IsUnimplemented(status) || absl::IsInternal(status) || absl::IsUnknown(status);
+}
+
 bool WorthRepeating(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
-         absl::IsResourceExhausted(status);
+         absl::IsResourceExhausted(status) || WasGarbled(status);
 }
 
 }  // namespace

@@ -15,11 +15,12 @@ namespace weir::worker {
 
 /// Repeats each report until the master takes or refuses it, with growing, jittered pauses.
 ///
-/// A refusal (any status but kUnavailable, kDeadlineExceeded and kResourceExhausted) ends a report
-/// with a log line: the master has moved on. Reports are idempotent, so one whose answer was lost
-/// does no harm.
-/// Thread-safety: on the loop only. No retry comes after destruction.
-/// Checked by: tests/unit/worker/report_sender_test.cc.
+/// A refusal ends a report with a log line: the master has moved on. kUnavailable,
+/// kDeadlineExceeded and kResourceExhausted are none, nor what says that the call was garbled on
+/// its way (kUnimplemented, kInternal, kUnknown): whoever waits for what the report tells would do
+/// so for ever. Reports are idempotent, so one whose answer was lost does no harm. Thread-safety:
+/// on the loop only. No retry comes after destruction. Checked by:
+/// tests/unit/worker/report_sender_test.cc.
 class ReportSender {
  public:
   using Answer = absl::AnyInvocable<void(absl::Status)>;

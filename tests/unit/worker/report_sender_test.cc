@@ -39,6 +39,22 @@ TEST_F(ReportSenderTest, RepeatsUntilTheMasterAnswers) {
   EXPECT_TRUE(loop_.idle());
 }
 
+// As gRPC's server says of a request that it cannot read, and its client of such an answer.
+TEST_F(ReportSenderTest, OneThatWasGarbledOnItsWayIsRepeated) {
+  Deliver();
+  for (const absl::Status& garbled :
+       {absl::UnimplementedError(""), absl::InternalError("no message"), absl::UnknownError("")}) {
+    const std::size_t before = tries_.size();
+    tries_.back()(garbled);
+    EXPECT_EQ(sender_->pending(), 1u) << garbled << ": nobody would tell the master";
+    loop_.Advance(absl::Seconds(2));
+    ASSERT_EQ(tries_.size(), before + 1) << garbled;
+  }
+  tries_.back()(absl::OkStatus());
+  EXPECT_EQ(sender_->pending(), 0u);
+  EXPECT_TRUE(loop_.idle());
+}
+
 TEST_F(ReportSenderTest, ARefusalEndsIt) {
   Deliver();
   tries_.back()(absl::AbortedError("old epoch"));
