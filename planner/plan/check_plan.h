@@ -19,8 +19,9 @@ namespace weir::planner {
 /// section from every step of the layer before, or every place of those steps' runs reaches the
 /// reducers once through combine steps (check_combined), and sizes of runs and sections add up;
 /// precedence, port orders and lane orders together have no cycle; under the planned start times no
-/// port is used twice at once, no cut carries more than its channels, no step or transfer starts
-/// before what it waits for, transfers last what the network says, and the summary agrees.
+/// port is used twice at once, or where transfers share it has more to move than it can, no cut
+/// carries more than its channels, no step or transfer starts before what it waits for, transfers
+/// last what the network says, and the summary agrees.
 /// Errors: kInvalidArgument naming the rule, the step or transfer, and the two values that
 ///   disagree.
 /// Thread-safety: pure.

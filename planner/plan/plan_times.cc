@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <functional>
+#include <queue>
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -53,19 +57,67 @@ absl::Status CheckSum(const Plan& plan, const std::vector<TransferIndex>& uses, 
   return absl::OkStatus();
 }
 
-// No port and no cut has more than it carries: each by itself, every begin adds a rate to its sum,
-// every end takes it off, changes in between change it, what lowers the sum first where they fall
-// together.
-absl::Status CheckRatesInTime(const Plan& plan, Seconds tolerance_s) {
-  if (plan.transfer_order != TransferOrder::kRates) return absl::OkStatus();
+// What one port or one cut has to carry of one transfer of a kFetchAll plan.
+struct Demand {
+  Seconds from_s = 0;  // its latency is over
+  Seconds until_s = 0;
+  Seconds left_s = 0;  // with all of the rate
+  TransferIndex transfer = kNoIndex;
+};
+
+// Whether any division of one rate over time serves all demands within their times. The one that
+// must end first gets all of it: what is late then is late however the rate is divided (W. A. Horn,
+// "Some simple scheduling algorithms", Naval Research Logistics Quarterly 21, 1974).
+absl::Status CheckDemands(std::vector<Demand> demands, const std::string& what,
+                          Seconds tolerance_s) {
+  std::sort(demands.begin(), demands.end(), [](const Demand& a, const Demand& b) {
+    return std::tie(a.from_s, a.transfer) < std::tie(b.from_s, b.transfer);
+  });
+  using Entry = std::pair<Seconds, std::size_t>;  // until_s, position in demands
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> waiting;
+  Seconds now_s = 0;
+  std::size_t next = 0;
+  while (next < demands.size() || !waiting.empty()) {
+    if (waiting.empty()) now_s = std::max(now_s, demands[next].from_s);
+    for (; next < demands.size() && demands[next].from_s <= now_s; ++next) {
+      waiting.push({demands[next].until_s, next});
+    }
+    Demand& first = demands[waiting.top().second];
+    const Seconds end_s = now_s + first.left_s;
+    if (next < demands.size() && demands[next].from_s < end_s) {
+      first.left_s = std::max(0.0, first.left_s - (demands[next].from_s - now_s));
+      now_s = demands[next].from_s;
+      continue;
+    }
+    waiting.pop();
+    now_s = end_s;
+    if (end_s <= first.until_s + tolerance_s) continue;
+    return Invalid("Transfers that share ", what, " are planned to end earlier than it can carry ",
+                   "them: transfer ", first.transfer, " at ", first.until_s,
+                   " s; with all that must be over by then, at ", end_s, " s");
+  }
+  return absl::OkStatus();
+}
+
+// One port or cut, and all transfers that use it.
+struct PortOrCut {
+  std::string name;
+  const std::vector<TransferIndex>& transfers;
+  double paced_bytes_per_s = 0;
+  double seconds_per_byte = 0;  // of transfers that share it without an order
+};
+
+// Calls check(PortOrCut) for each until one fails. Requires: the network's rate is known.
+template <typename Check>
+absl::Status CheckEachPortAndCut(const Plan& plan, const Check& check) {
   const NetworkModel& network = plan.network;
   for (WorkerIndex worker = 0; worker < network.num_workers; ++worker) {
-    const double carries = network.PacedBytesPerS(worker);
     for (const bool sends : {true, false}) {
-      const std::string what =
-          absl::StrCat("the ", sends ? "send" : "receive", " port of worker ", worker);
       const auto& orders = sends ? plan.send_order : plan.receive_order;
-      absl::Status status = CheckSum(plan, orders[At(worker)], carries, what, tolerance_s);
+      absl::Status status = check(
+          PortOrCut{absl::StrCat("the ", sends ? "send" : "receive", " port of worker ", worker),
+                    orders[At(worker)], network.PacedBytesPerS(worker),
+                    network.SecondsPerByte(worker, worker)});
       if (!status.ok()) return status;
     }
   }
@@ -75,11 +127,42 @@ absl::Status CheckRatesInTime(const Plan& plan, Seconds tolerance_s) {
       if (!cut.Crosses(plan.transfers[i].sender, plan.transfers[i].receiver)) continue;
       crossing.push_back(static_cast<TransferIndex>(i));
     }
-    absl::Status status = CheckSum(plan, crossing, network.PacedBytesPerS(cut),
-                                   absl::StrCat("cut ", cut.name), tolerance_s);
+    absl::Status status =
+        check(PortOrCut{absl::StrCat("cut ", cut.name), crossing, network.PacedBytesPerS(cut),
+                        network.seconds_per_byte / cut.channels});
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
+}
+
+// No port and no cut has more than it carries: each by itself, every begin adds a rate to its sum,
+// every end takes it off, changes in between change it, what lowers the sum first where they fall
+// together.
+absl::Status CheckRatesInTime(const Plan& plan, Seconds tolerance_s) {
+  if (plan.transfer_order != TransferOrder::kRates) return absl::OkStatus();
+  return CheckEachPortAndCut(plan, [&](const PortOrCut& used) {
+    return CheckSum(plan, used.transfers, used.paced_bytes_per_s, used.name, tolerance_s);
+  });
+}
+
+// No port and no cut has to carry more bytes in any span of time than it can.
+absl::Status CheckSharedTimes(const Plan& plan, Seconds tolerance_s) {
+  const NetworkModel& network = plan.network;
+  if (plan.transfer_order != TransferOrder::kFetchAll || network.seconds_per_byte == 0) {
+    return absl::OkStatus();
+  }
+  return CheckEachPortAndCut(plan, [&](const PortOrCut& used) {
+    std::vector<Demand> demands;
+    for (const TransferIndex index : used.transfers) {
+      const Transfer& transfer = plan.transfers[At(index)];
+      if (transfer.bytes == 0) continue;
+      const Seconds takes_s = static_cast<double>(transfer.bytes) * used.seconds_per_byte;
+      demands.push_back({transfer.start_s + network.latency_s,
+                         transfer.start_s + transfer.duration_s, takes_s / (1 + kRateTolerance),
+                         index});
+    }
+    return CheckDemands(std::move(demands), used.name, tolerance_s);
+  });
 }
 
 class PlannedTimes {
@@ -209,7 +292,10 @@ class PlannedTimes {
     return absl::OkStatus();
   }
 
-  absl::Status CheckRates() const { return CheckRatesInTime(plan_, tolerance_s_); }
+  absl::Status CheckRates() const {
+    if (absl::Status status = CheckSharedTimes(plan_, tolerance_s_); !status.ok()) return status;
+    return CheckRatesInTime(plan_, tolerance_s_);
+  }
 
   absl::Status CheckSummary() const {
     const PlanSummary& summary = plan_.summary;

@@ -7,8 +7,10 @@
 #include <cmath>
 #include <limits>
 #include <ostream>
+#include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/unit/planner_plan/two_by_two.h"
 
@@ -283,29 +285,118 @@ INSTANTIATE_TEST_SUITE_P(Structure, CheckPlanMutationTest, ::testing::ValuesIn(k
 INSTANTIATE_TEST_SUITE_P(Loads, CheckPlanMutationTest, ::testing::ValuesIn(kLoads));
 INSTANTIATE_TEST_SUITE_P(Times, CheckPlanMutationTest, ::testing::ValuesIn(kTimes));
 
-TEST(CheckPlanTest, TwoSendsAtOnceBreakTheOnePortRule) {
-  // Worker 0 sends to 1 and 2 at the same time; no cut is there to object.
+// Worker 0 sends a section to each of the others; no cut is there to object. `sent` holds bytes,
+// start and duration of each.
+Plan OneToOthers(const std::vector<Transfer>& sent) {
   Plan plan;
-  plan.network.num_workers = 3;
+  const auto num_workers = static_cast<std::int32_t>(sent.size()) + 1;
+  plan.network.num_workers = num_workers;
   plan.network.seconds_per_byte = 1;
-  ComputeStep source;
-  source.kind = StepKind::kCombine;
-  plan.steps = {source, source, source};
-  for (std::int32_t i = 0; i < 3; ++i) {
-    plan.steps[static_cast<std::size_t>(i)].worker = i;
-    plan.steps[static_cast<std::size_t>(i)].start_s = i == 0 ? 0 : 2;
+  plan.steps.resize(sent.size() + 1);
+  for (auto* lists : {&plan.compute_order, &plan.send_order, &plan.receive_order}) {
+    lists->resize(sent.size() + 1);
   }
-  plan.transfers = {Transfer{0, 1, 0, 1, 0, 1, 0, 1}, Transfer{0, 2, 0, 2, 0, 1, 0.5, 1}};
-  plan.sections = {{0, 1, 1}, {0, 2, 1}};
-  plan.steps[1].after_transfers = {0};
-  plan.steps[2].after_transfers = {1};
-  plan.compute_order = {{0}, {1}, {2}};
-  plan.send_order = {{0, 1}, {}, {}};
-  plan.receive_order = {{}, {0}, {1}};
-  plan.summary.makespan_s = 2;
-  EXPECT_THAT(std::string(CheckPlan(plan).message()), HasSubstr("One-port rule (send) is broken"));
-  plan.transfers[1].start_s = 1;
+  for (std::int32_t i = 0; i < num_workers; ++i) {
+    ComputeStep& step = plan.steps[At(i)];
+    step.kind = StepKind::kCombine;
+    step.worker = i;
+    plan.compute_order[At(i)] = {i};
+    if (i == 0) continue;
+    Transfer transfer = sent[At(i - 1)];
+    transfer.producer = 0;
+    transfer.consumer = transfer.receiver = i;
+    step.after_transfers = {i - 1};
+    step.start_s = transfer.start_s + transfer.duration_s;
+    plan.summary.makespan_s = std::max(plan.summary.makespan_s, step.start_s);
+    plan.sections.push_back({0, i, transfer.bytes});
+    plan.transfers.push_back(transfer);
+    plan.send_order[0].push_back(i - 1);
+    plan.receive_order[At(i)] = {i - 1};
+  }
+  return plan;
+}
+
+Transfer Sent(Bytes bytes, Seconds start_s, Seconds duration_s) {
+  Transfer transfer;
+  transfer.bytes = bytes;
+  transfer.start_s = start_s;
+  transfer.duration_s = duration_s;
+  return transfer;
+}
+
+TEST(CheckPlanTest, TwoSendsAtOnceBreakTheOnePortRule) {
+  EXPECT_THAT(std::string(CheckPlan(OneToOthers({Sent(1, 0, 1), Sent(1, 0.5, 1)})).message()),
+              HasSubstr("One-port rule (send) is broken"));
+  EXPECT_EQ(CheckPlan(OneToOthers({Sent(1, 0, 1), Sent(1, 1, 1)})), absl::OkStatus());
+}
+
+TEST(CheckPlanTest, FetchAllEndsNoEarlierThanAPortCarries) {
+  Plan plan = OneToOthers({Sent(1, 0, 1), Sent(1, 0.5, 1)});
+  plan.transfer_order = TransferOrder::kFetchAll;
+  EXPECT_THAT(std::string(CheckPlan(plan).message()),
+              HasSubstr("share the send port of worker 0 are planned to end earlier than it can "
+                        "carry them: transfer 1 at 1.5 s"));
+  plan = OneToOthers({Sent(1, 0, 1), Sent(1, 0.5, 1.5)});
+  plan.transfer_order = TransferOrder::kFetchAll;
   EXPECT_EQ(CheckPlan(plan), absl::OkStatus());
+  // Latencies overlap, and nothing flows in them.
+  plan = OneToOthers({Sent(1, 0, 2), Sent(1, 0, 3)});
+  plan.transfer_order = TransferOrder::kFetchAll;
+  plan.network.latency_s = 1;
+  EXPECT_EQ(CheckPlan(plan), absl::OkStatus());
+  plan = OneToOthers({Sent(1, 0, 2), Sent(1, 0, 2.5)});
+  plan.transfer_order = TransferOrder::kFetchAll;
+  plan.network.latency_s = 1;
+  EXPECT_EQ(CheckPlan(plan).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(CheckPlanTest, FetchAllEndsNoEarlierThanACutCarries) {
+  // FetchAllSharesPorts with both at an end when three of the four bytes can have crossed.
+  Plan plan = TwoByTwo(1);
+  plan.transfer_order = TransferOrder::kFetchAll;
+  plan.channel_order = {{}};
+  plan.transfers[0].duration_s = 3;
+  plan.transfers[1].start_s = 3;
+  plan.steps[3].start_s = 5;
+  EXPECT_THAT(std::string(CheckPlan(plan).message()), HasSubstr("share cut total"));
+}
+
+// Every span from a begin to an end holds no more bytes than the port moves in it: of one rate that
+// is all that can be asked. One byte takes one second, and there is no latency.
+bool EverySpanHoldsItsBytes(const std::vector<Transfer>& sent) {
+  for (const Transfer& first : sent) {
+    for (const Transfer& last : sent) {
+      const Seconds until_s = last.start_s + last.duration_s;
+      Bytes within = 0;
+      for (const Transfer& t : sent) {
+        if (t.start_s < first.start_s || t.start_s + t.duration_s > until_s) continue;
+        within += t.bytes;
+      }
+      if (within > 0 && static_cast<double>(within) > until_s - first.start_s) return false;
+    }
+  }
+  return true;
+}
+
+TEST(CheckPlanTest, FetchAllIsRefusedExactlyWhereASpanHoldsTooMuch) {
+  std::mt19937 random(11);
+  int num_refused = 0;
+  constexpr int kRuns = 4000;
+  for (int run = 0; run < kRuns; ++run) {
+    std::vector<Transfer> sent(2 + random() % 5);
+    for (Transfer& transfer : sent) {
+      const auto bytes = static_cast<Bytes>(random() % 4);
+      transfer = Sent(bytes, static_cast<double>(random() % 4),
+                      static_cast<double>(bytes) + static_cast<double>(random() % 4));
+    }
+    Plan plan = OneToOthers(sent);
+    plan.transfer_order = TransferOrder::kFetchAll;
+    const absl::Status status = CheckPlan(plan);
+    ASSERT_EQ(status.ok(), EverySpanHoldsItsBytes(sent)) << run << " " << status;
+    num_refused += status.ok() ? 0 : 1;
+  }
+  EXPECT_GT(num_refused, kRuns / 10);
+  EXPECT_LT(num_refused, kRuns * 9 / 10);
 }
 
 }  // namespace
