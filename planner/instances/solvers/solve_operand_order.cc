@@ -1,6 +1,7 @@
 #include <numeric>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "planner/instances/solvers/instance_solvers.h"
@@ -8,7 +9,6 @@
 #include "planner/tree/choice/operand_order.h"
 #include "planner/tree/choice/schedule_forms.h"
 #include "planner/tree/model/input_checks.h"
-#include "planner/tree/single/greedy_tree.h"
 
 namespace weir::planner::tree {
 
@@ -48,13 +48,12 @@ absl::StatusOr<Collective> PlanOrderedTree(InstanceFields& fields) {
   const ElementCosts costs = ReadElementCosts(fields);
   const auto root_rank = ReadRootRank(fields, n);
   if (!fields.status().ok()) return fields.status();
-  auto tree = GreedyTree(n, costs);
-  if (!tree.ok()) return tree.status();
-  auto placement = PlaceOperands(*tree, root_rank);
-  if (!placement.ok()) return placement.status();
+  auto ordered = GreedyOrderedTree(n, costs, root_rank);
+  if (!ordered.ok()) return ordered.status();
+  const std::vector<std::int64_t>& ranks = ordered->placement.rank;
   Collective collective;
-  collective.reduction = FromTree("greedy tree by preorder", *tree, costs, 1);
-  RenameMachines({placement->rank.begin(), placement->rank.end()}, collective.reduction);
+  collective.reduction = FromTree("greedy tree by preorder", ordered->tree, costs, 1);
+  RenameMachines({ranks.begin(), ranks.end()}, collective.reduction);
   return collective;
 }
 

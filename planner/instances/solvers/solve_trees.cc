@@ -62,7 +62,9 @@ absl::StatusOr<ResultJson> SolveLimited(InstanceFields& fields, LimitedBuilder b
 }
 
 absl::StatusOr<ResultJson> SolveLimitedTransfers(InstanceFields& fields) {
-  return SolveLimited(fields, GreedyTreeLimitedTransfers);
+  return SolveLimited(fields, [](std::int64_t n, std::int64_t limit, ElementCosts costs) {
+    return GreedyTreeLimitedTransfers(n, limit, costs);
+  });
 }
 
 absl::StatusOr<ResultJson> SolveLimitedReducers(InstanceFields& fields) {

@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "planner/tree/model/input_checks.h"
 #include "planner/tree/model/tree_timing.h"
 #include "planner/tree/segments/list_schedule.h"
 #include "planner/tree/segments/tree_shapes.h"
+#include "planner/tree/single/greedy_tree.h"
 
 namespace weir::planner::tree {
 
@@ -98,6 +100,26 @@ absl::StatusOr<OperandPlacement> PlaceOperands(const TimedTree& tree,
     }
   }
   return placement;
+}
+
+absl::StatusOr<OrderedTree> GreedyOrderedTree(std::int64_t n, ElementCosts costs,
+                                              std::optional<std::int64_t> root_rank,
+                                              std::int64_t max_transfers) {
+  if (root_rank.has_value()) {
+    if (absl::Status status = CheckCount("root_rank", *root_rank, 0, n - 1); !status.ok()) {
+      return status;
+    }
+  }
+  for (const Ties ties : {Ties::kJoinedFirst, Ties::kContinuingFirst}) {
+    auto tree = max_transfers < n ? GreedyTreeLimitedTransfers(n, max_transfers, costs, ties)
+                                  : GreedyTree(n, costs, ties);
+    if (!tree.ok()) return tree.status();
+    auto placement = PlaceOperands(*tree, root_rank);
+    if (placement.ok()) return OrderedTree{*std::move(tree), *std::move(placement)};
+    if (!absl::IsFailedPrecondition(placement.status())) return placement.status();
+  }
+  return absl::InternalError(
+      absl::StrCat("no ties of the greedy tree of ", n, " machines reach root_rank ", *root_rank));
 }
 
 absl::Status CheckOrderPreserved(const Schedule& schedule) {

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "planner/tree/model/schedule.h"
 #include "planner/tree/model/timed_tree.h"
+#include "planner/tree/speeds/earliest_possible.h"
 
 namespace weir::planner::tree {
 
@@ -33,6 +34,25 @@ struct OperandPlacement {
 /// Checked by: tests/unit/planner_tree/operand_order_test.cc.
 absl::StatusOr<OperandPlacement> PlaceOperands(
     const TimedTree& tree, std::optional<std::int64_t> root_rank = std::nullopt);
+
+/// A tree and its operands.
+struct OrderedTree {
+  TimedTree tree;
+  OperandPlacement placement;
+};
+
+/// Builds the fastest tree of n machines (GreedyTree, or GreedyTreeLimitedTransfers where
+/// max_transfers < n) and places its operands; every root_rank from 0 to n - 1 is reached.
+///
+/// Ties: those of the greedy where they reach root_rank. They may not where a machine that joins
+///   could receive as soon as one that continues: where transfers or combining take nothing, or too
+///   little beside the other to count. There Ties::kContinuingFirst, at the same makespan.
+/// Errors: kInvalidArgument naming n, d, c, K or root_rank. Time: O(n log n + n * degree of the
+///   sink).
+/// Checked by: tests/unit/planner_tree/operand_order_test.cc (EveryRankIsReached).
+absl::StatusOr<OrderedTree> GreedyOrderedTree(std::int64_t n, ElementCosts costs,
+                                              std::optional<std::int64_t> root_rank = std::nullopt,
+                                              std::int64_t max_transfers = kNoTransferLimit);
 
 /// Checks that a schedule combines only neighbours: every partial is a range of ranks, machine i
 /// holding rank i. Errors: kFailedPrecondition naming the first message that joins ranges which do

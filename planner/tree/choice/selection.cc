@@ -271,19 +271,20 @@ class Chooser {
     return schedule;
   }
 
+  absl::StatusOr<Schedule> OrderedSchedule(const char* name, std::int64_t max_transfers) const {
+    auto ordered = GreedyOrderedTree(problem_.num_machines, element_, problem_.root, max_transfers);
+    if (!ordered.ok()) return ordered.status();
+    const std::vector<std::int64_t>& rank = ordered->placement.rank;
+    Schedule schedule = FromTree(name, ordered->tree, element_, problem_.element_units);
+    RenameMachines({rank.begin(), rank.end()}, schedule);
+    return schedule;
+  }
+
   void OfferOrderedTree() {
-    auto tree = GreedyTree(problem_.num_machines, element_);
-    auto placement = tree.ok() ? PlaceOperands(*tree, problem_.root)
-                               : absl::StatusOr<OperandPlacement>(tree.status());
-    if (!placement.ok()) {
-      Refuse("greedy tree by preorder", std::string(placement.status().message()));
-      return;
-    }
-    Schedule schedule =
-        FromTree("greedy tree by preorder", *tree, element_, problem_.element_units);
-    RenameMachines({placement->rank.begin(), placement->rank.end()}, schedule);
-    TimeMessages(schedule, problem_.ports);
-    Offer(schedule.method, schedule, false);
+    const char* name = "greedy tree by preorder";
+    absl::StatusOr<Schedule> schedule = OrderedSchedule(name, kNoTransferLimit);
+    if (schedule.ok()) TimeMessages(*schedule, problem_.ports);
+    Offer(name, std::move(schedule), false);
   }
 
   // Algorithm 2 sends, receives and combines at once. Where machines cannot, its messages keep
@@ -297,25 +298,19 @@ class Chooser {
     return schedule;
   }
 
-  void AddLimited() {
+  absl::StatusOr<Schedule> LimitedSchedule(const char* name) const {
     auto tree = GreedyTreeLimitedTransfers(problem_.num_machines, problem_.max_transfers, element_);
-    if (!tree.ok()) {
-      Refuse("greedy tree under the limit", std::string(tree.status().message()));
-    } else if (problem_.commutative) {
-      Offer("greedy tree under the limit",
-            WithinLimit(
-                FromTree("greedy tree under the limit", *tree, element_, problem_.element_units)));
-    } else {
-      auto placement = PlaceOperands(*tree, problem_.root);
-      if (placement.ok()) {
-        Schedule schedule =
-            FromTree("greedy tree under the limit", *tree, element_, problem_.element_units);
-        RenameMachines({placement->rank.begin(), placement->rank.end()}, schedule);
-        Offer(schedule.method, WithinLimit(schedule), false);
-      } else {
-        Refuse("greedy tree under the limit", std::string(placement.status().message()));
-      }
-    }
+    if (!tree.ok()) return tree.status();
+    return FromTree(name, *tree, element_, problem_.element_units);
+  }
+
+  void AddLimited() {
+    const char* name = "greedy tree under the limit";
+    absl::StatusOr<Schedule> schedule = problem_.commutative
+                                            ? LimitedSchedule(name)
+                                            : OrderedSchedule(name, problem_.max_transfers);
+    if (schedule.ok()) schedule = WithinLimit(*std::move(schedule));
+    Offer(name, std::move(schedule), problem_.commutative);
     // Lanes hold them to the limit, too.
     if (UnderCuts()) return;
     Refuse("segmented schedules", absl::StrCat("segmented schedules do not keep to ",

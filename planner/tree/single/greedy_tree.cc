@@ -23,15 +23,17 @@ class ReceiverQueue {
     MachineIndex machine = 0;
   };
 
-  ReceiverQueue(const TimedTree& tree, MachineIndex max_receivers)
-      : tree_(tree), max_receivers_(max_receivers), continuing_s_(tree.receiver.size()) {}
+  ReceiverQueue(const TimedTree& tree, MachineIndex max_receivers, Ties ties)
+      : tree_(tree),
+        max_receivers_(max_receivers),
+        ties_(ties),
+        continuing_s_(tree.receiver.size()) {}
 
-  /// Takes the earliest receiver for machine `sender`; joined ones win ties.
+  /// Takes the earliest receiver for machine `sender`.
   Entry Pop(MachineIndex sender) {
     const bool joined_waits = joined_head_ < std::min(sender, max_receivers_);
     const bool continuing_waits = continuing_head_ < sender;
-    if (joined_waits &&
-        (!continuing_waits || tree_.start_s[joined_head_] <= continuing_s_[continuing_head_])) {
+    if (joined_waits && (!continuing_waits || JoinedIsNext())) {
       const MachineIndex machine = joined_head_++;
       return {tree_.start_s[machine], machine};
     }
@@ -43,8 +45,16 @@ class ReceiverQueue {
   void Continue(MachineIndex sender, Seconds time_s) { continuing_s_[sender] = time_s; }
 
  private:
+  // Requires: both wait.
+  bool JoinedIsNext() const {
+    const Seconds joined_s = tree_.start_s[joined_head_];
+    const Seconds continuing_s = continuing_s_[continuing_head_];
+    return ties_ == Ties::kJoinedFirst ? joined_s <= continuing_s : joined_s < continuing_s;
+  }
+
   const TimedTree& tree_;
   MachineIndex max_receivers_;
+  Ties ties_;
   std::vector<Seconds> continuing_s_;  // by the sender just taken; entry 0 is the sink at 0
   MachineIndex joined_head_ = 1;
   MachineIndex continuing_head_ = 0;
@@ -72,11 +82,11 @@ void ReverseTimes(TimedTree& tree) {
 }
 
 // Algorithms 1 and 3: only the first max_reducers machines ever receive.
-TimedTree GrowFromSink(std::int64_t n, std::int64_t max_reducers, ElementCosts costs) {
+TimedTree GrowFromSink(std::int64_t n, std::int64_t max_reducers, ElementCosts costs, Ties ties) {
   const Seconds hop_s = costs.combine_s + costs.transfer_s;
   const Seconds step_s = std::max(costs.transfer_s, costs.combine_s);
   TimedTree tree = EmptyTree(n);
-  ReceiverQueue queue(tree, static_cast<MachineIndex>(max_reducers));
+  ReceiverQueue queue(tree, static_cast<MachineIndex>(max_reducers), ties);
   for (MachineIndex i = 1; i < n; ++i) {
     const auto [time_s, machine] = queue.Pop(i);
     tree.receiver[i] = machine;
@@ -89,24 +99,24 @@ TimedTree GrowFromSink(std::int64_t n, std::int64_t max_reducers, ElementCosts c
 
 }  // namespace
 
-absl::StatusOr<TimedTree> GreedyTree(std::int64_t n, ElementCosts costs) {
+absl::StatusOr<TimedTree> GreedyTree(std::int64_t n, ElementCosts costs, Ties ties) {
   if (absl::Status status = CheckInput(n, costs); !status.ok()) return status;
-  return GrowFromSink(n, n, costs);
+  return GrowFromSink(n, n, costs, ties);
 }
 
 absl::StatusOr<TimedTree> GreedyTreeLimitedReducers(std::int64_t n, std::int64_t max_reducers,
                                                     ElementCosts costs) {
   if (absl::Status status = CheckInput(n, costs); !status.ok()) return status;
   if (absl::Status status = CheckCount("K", max_reducers, 1, n); !status.ok()) return status;
-  return GrowFromSink(n, max_reducers, costs);
+  return GrowFromSink(n, max_reducers, costs, Ties::kJoinedFirst);
 }
 
 absl::StatusOr<TimedTree> GreedyTreeLimitedTransfers(std::int64_t n, std::int64_t max_transfers,
-                                                     ElementCosts costs) {
+                                                     ElementCosts costs, Ties ties) {
   if (absl::Status status = CheckInput(n, costs); !status.ok()) return status;
   if (absl::Status status = CheckCount("K", max_transfers, 1, n); !status.ok()) return status;
   TimedTree tree = EmptyTree(n);
-  ReceiverQueue queue(tree, static_cast<MachineIndex>(n));
+  ReceiverQueue queue(tree, static_cast<MachineIndex>(n), ties);
   for (MachineIndex i = 1; i < n; ++i) {
     const auto [time_s, machine] = queue.Pop(i);
     // Line 8: the K-th transfer before this one must be over, in reversed time, before it begins.

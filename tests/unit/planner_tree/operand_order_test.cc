@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "planner/tree/choice/schedule_forms.h"
 #include "planner/tree/segments/circulant.h"
 #include "planner/tree/segments/unidirectional_greedy.h"
 #include "planner/tree/single/greedy_tree.h"
 #include "tests/unit/planner_tree/port_models.h"
+#include "tests/unit/planner_tree/tree_validator.h"
 
 namespace weir::planner::tree {
 namespace {
@@ -47,6 +49,41 @@ TEST(OperandOrder, PlacementRunsInOrderWithAnyReachableRoot) {
       EXPECT_TRUE(std::is_sorted(value[0].begin(), value[0].end())) << n << " " << root_rank;
     }
   }
+}
+
+// Where combining takes nothing, ties gave six machines' root subtrees of three and two: no root of
+// rank 1 or 4, though a tree as fast has subtrees of three, one and one.
+TEST(OperandOrder, SixMachinesWhoseCombiningTakesNothingByHand) {
+  EXPECT_FALSE(PlaceOperands(*GreedyTree(6, {1, 0}), 1).ok());
+  const OrderedTree ordered = *GreedyOrderedTree(6, {1, 0}, 1);
+  EXPECT_EQ(ordered.tree.receiver, (std::vector<MachineIndex>{kNoMachine, 0, 0, 1, 0, 1}));
+  EXPECT_EQ(ordered.tree.makespan_s, 3);
+  EXPECT_EQ(TreeFault(ordered.tree, {1, 0}), "");
+  EXPECT_EQ(ordered.placement.rank[0], 1);
+}
+
+TEST(OperandOrder, EveryRankIsReached) {
+  for (const ElementCosts& costs : {ElementCosts{1, 0}, ElementCosts{0, 1}, ElementCosts{0, 0},
+                                    ElementCosts{0.3, 0.1}, ElementCosts{1, 1e-17}}) {
+    for (std::int64_t n = 1; n <= 24; ++n) {
+      for (std::int64_t limit = 1; limit <= n; ++limit) {
+        const Seconds makespan_s = limit < n
+                                       ? GreedyTreeLimitedTransfers(n, limit, costs)->makespan_s
+                                       : GreedyTree(n, costs)->makespan_s;
+        for (std::int64_t root_rank = 0; root_rank < n; ++root_rank) {
+          const auto ordered = GreedyOrderedTree(n, costs, root_rank, limit);
+          ASSERT_TRUE(ordered.ok()) << n << " " << limit << " " << ordered.status();
+          ASSERT_EQ(ordered->tree.makespan_s, makespan_s);
+          ASSERT_EQ(ordered->placement.rank[0], root_rank);
+          Schedule schedule = FromTree("tree", ordered->tree, costs, 1);
+          RenameMachines({ordered->placement.rank.begin(), ordered->placement.rank.end()},
+                         schedule);
+          ASSERT_EQ(CheckOrderPreserved(schedule), absl::OkStatus());
+        }
+      }
+    }
+  }
+  EXPECT_EQ(GreedyOrderedTree(4, {1, 0}, 4).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(OperandOrder, ChecksEverySchedule) {

@@ -104,6 +104,27 @@ TEST(Selection, RefusesWithTheReason) {
   EXPECT_NE(none.status().message().find("no neighbours"), std::string::npos);
 }
 
+// Every order has a tree, wherever the root stands, also where combining takes nothing.
+TEST(Selection, OrderIsKeptWithTheRootInTheMiddle) {
+  for (const PortModel ports : {kOverlap, kBidirectional, kUnidirectional}) {
+    for (std::int32_t p = 1; p <= 12; ++p) {
+      for (MachineIndex root = 0; root < p; ++root) {
+        for (const std::int64_t limit : {kNoTransferLimit, std::int64_t{2}}) {
+          ReductionProblem problem = Problem(p, 10, {1, 1, 0}, ports);
+          problem.commutative = false;
+          problem.root = root;
+          problem.max_transfers = limit;
+          const auto choice = ChooseReduction(problem);
+          ASSERT_TRUE(choice.ok()) << p << " " << root << " " << limit << choice.status();
+          ASSERT_EQ(choice->schedule.root, root);
+          ASSERT_EQ(ScheduleFault(choice->schedule, ports), "") << p << " " << root;
+          ASSERT_EQ(CheckOrderPreserved(choice->schedule), absl::OkStatus());
+        }
+      }
+    }
+  }
+}
+
 TEST(Selection, ARefusedBuilderIsNamed) {
   // More machines than rabenseifner and reduce-scatter build for.
   ReductionProblem problem = Problem(4097, 1, {1, 1, 1}, kBidirectional);
