@@ -16,7 +16,7 @@ inline constexpr Seconds kShortestGrantS = 0.08;
 /// the planned start of its first part. Requires: transfers of a section are whole or pieces
 /// without gaps; plan->network and steps are
 ///   sound; no orders yet (the indices of transfers change).
-/// Thread-safety: pure. Source: DESIGN, wire rule 4.
+/// Thread-safety: pure. Source: the measurement of kShortestGrantS.
 /// Checked by: tests/unit/planner_plan/coalesce_test.cc.
 void CoalescePieces(Seconds shortest_s, Plan* plan);
 

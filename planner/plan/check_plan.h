@@ -26,7 +26,7 @@ namespace weir::planner {
 ///   disagree.
 /// Thread-safety: pure.
 /// Time: O((steps + transfers) log).
-/// Source: DESIGN section 1 and "Conductor"; 004 section 2 (one-port, l channels).
+/// Source: 004 section 2 (one-port, l channels).
 absl::Status CheckPlan(const Plan& plan);
 
 }  // namespace weir::planner

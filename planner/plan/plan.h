@@ -1,6 +1,7 @@
 #pragma once
 
-// The one vocabulary of Weir: a timed graph of compute steps and transfers (DESIGN, section 1).
+// The one vocabulary of Weir: a timed graph of compute steps and transfers, over the network model
+// of 004, section 2 (one port per worker and direction, l channels).
 // Upstream: builders in planner/load, planner/tree, planner/job. Downstream: CheckPlan, Predict,
 // Explain, the conductor (through planner/wire).
 

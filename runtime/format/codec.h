@@ -17,7 +17,7 @@ bool IsKnownCodec(std::uint32_t codec);
 
 /// Packs blocks with one codec, each by itself, so that any byte range of whole blocks can be read
 /// alone. lz4 runs at its fastest setting and zstd at level 1: both are meant to be faster than a
-/// link of 1 Gbit/s (DESIGN, wire rule 7).
+/// link of 1 Gbit/s (ADR 0009).
 ///
 /// Thread-safety: one thread at a time. Same bytes in, same bytes out.
 /// Bounds: one buffer of the largest block, packed.

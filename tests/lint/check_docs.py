@@ -7,6 +7,7 @@
   file that a heading names no constant is missing;
 - the floors of rooms in ARCHITECTURE.md follow from tests/lint/layering.rules;
 - CONTRIBUTING.md names every label of a test, and no other;
+- every suite that the list of bugs or the changelog names as `SomethingTest` is one of the tests, so that what it says can be run;
 - docs/figures/transfer-messages.* are what their script writes.
 
 Usage: check_docs.py ROOT
@@ -24,12 +25,15 @@ LIMITS = "docs/limits.md"
 FLOORS = "ARCHITECTURE.md"
 LABELS = "CONTRIBUTING.md"
 FIGURES = "docs/figures/transfer_messages.py"
+SUITED = ("docs/bug_ledger.md", "CHANGELOG.md")
 # What is told of the past may name what is gone.
 PAST = {"CHANGELOG.md", "docs/benchmarks.md", "docs/bug_ledger.md"}
 
 CODE = re.compile(r"`([^`\n]+)`")
 PATH = re.compile(r"(proto|planner|jobs|runtime|tests|deploy|docs|cmake)/[\w./*-]+")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+SUITE = re.compile(r"\b[A-Z]\w*Test\b")
+DEFINED = re.compile(r"\b(?:class\s+|\w*(?:TEST|PROP)\w*\(\s*)(\w+)")
 FILE = re.compile(r"[\w./-]+\.(h|cc|proto|py|md|rules)")
 CONSTANT = re.compile(r"k[A-Z]\w*")
 DECLARED = re.compile(r"\bconstexpr\s[\w:<>\s]*?\b(k[A-Z]\w*)\s*(?:=\s*([^;]+)|\{([^}]*)\});")
@@ -186,6 +190,20 @@ def check_labels(path, text, cmake):
         yield f"{path}: label {label} " + ("is given to no test" if label in named else "is not named")
 
 
+def suites_of(source):
+    """The names that tests, and classes of them, have in a source file of tests."""
+    return set(DEFINED.findall(source))
+
+
+def check_suites(path, text, suites):
+    """Yields suites that are named and that no test has."""
+    for number, line in enumerate(text.split("\n"), 1):
+        for code in CODE.findall(line):
+            for suite in SUITE.findall(code):
+                if suite not in suites:
+                    yield f"{path}:{number}: names the suite {suite}, which no test has"
+
+
 def self_test():
     """A check that cannot fail is not a check."""
     there = {"docs/a.md", "docs", "planner/plan/plan.h", "planner/plan", "README.md"}.__contains__
@@ -221,6 +239,10 @@ def self_test():
     assert not list(check_labels("c", labels, "weir_label_test(a a unit 60)\nLABELS \"sim;unit\" X"))
     assert list(check_labels("c", labels, "LABEL unit)"))
     assert list(check_labels("c", labels, "LABEL unit)\nLABEL sim)\nLABELS lint"))
+    suites = suites_of("class AFileTest : public X {};\nTEST(SomeTest, X) {}\nRC_GTEST_PROP(LawTest, X, ()) {}\nSTEST_X")
+    assert {"AFileTest", "SomeTest", "LawTest"} <= suites
+    assert not list(check_suites("b", "run `SomeTest.Case`, `x_test LawTest` and TestTest", suites))
+    assert list(check_suites("b", "run `x --gtest_filter=GoneTest.*`", suites))
     assert value_of_text("20 000") == 20000 and value_of_text("2^22") == 1 << 22 and value_of_text("3 %") == 0.03
 
 
@@ -250,6 +272,11 @@ def main():
     listed = subprocess.run(["git", "-C", root, "ls-files", "*CMakeLists.txt"], check=True, capture_output=True, text=True)
     cmake = "\n".join(read(file) or "" for file in listed.stdout.split("\n") if file)
     problems += check_labels(LABELS, read(LABELS) or "", cmake)
+    listed = subprocess.run(["git", "-C", root, "ls-files", "tests", "*test*.py"], check=True, capture_output=True, text=True)
+    sources = [file for file in listed.stdout.split("\n") if file.endswith((".cc", ".h", ".py"))]
+    suites = set().union(*(suites_of(read(file) or "") for file in sources))
+    for path in SUITED:
+        problems += check_suites(path, read(path) or "", suites)
     drawn = subprocess.run([sys.executable, os.path.join(root, FIGURES), "--check"], capture_output=True, text=True)
     if drawn.returncode:
         problems.append((drawn.stdout or drawn.stderr).strip())

@@ -60,7 +60,7 @@ namespace weir::master {
 ///   first one that must be waited for; of its sender's order, what anyone may overtake is looked
 ///   at once a look. A step in an order takes O(log transfers); however many have passed, move or
 ///   wait for a late run, nobody looks at those (overtake_index.h).
-/// Source: DESIGN "Conductor"; 004 section 2 (one port, l channels).
+/// Source: 004 section 2 (one port, l channels).
 /// Checked by: tests/unit/master/conductor_machine_test.cc, conductor_machine_property_test.cc,
 ///   transfer_scheduler_property_test.cc (beside an oracle without indexes).
 class TransferScheduler {

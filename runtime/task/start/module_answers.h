@@ -1,7 +1,7 @@
 #pragma once
 
 // The short-lived process that answers for a module, so that neither client nor daemons ever load
-// one. Upstream: runtime/app (ModuleProcess), over a socketpair. Downstream: the module's code.
+// one. Upstream: runtime/app (AskModule), over a socketpair. Downstream: the module's code.
 
 #include "weir/v1/module.pb.h"
 
