@@ -24,16 +24,6 @@ Seconds MostBusy(const std::vector<Load>& loads) {
   return std::max_element(loads.begin(), loads.end(), LessBusy)->busy_s;
 }
 
-/// What the bytes of a transfer take of a port or channel whose full-rate cost is seconds_per_byte,
-/// where others move beside them: starts and gaps pass meanwhile, and whatever the other end lacks
-/// is theirs.
-Seconds SharedSeconds(const Plan& plan, const Transfer& transfer, double seconds_per_byte) {
-  const bool paced =
-      plan.transfer_order == TransferOrder::kRates && plan.network.pacing_fraction > 0;
-  const double pacing = paced ? plan.network.pacing_fraction : 1;
-  return static_cast<double>(transfer.bytes) * seconds_per_byte / pacing;
-}
-
 /// What a transfer takes of its ports and, as parts of a channel, of the cuts that it crosses.
 struct Takes {
   Seconds sender_s = 0;
@@ -48,11 +38,10 @@ Takes TakesOf(const Plan& plan, const CutLanes& lanes, const Transfer& transfer)
         network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes);
     return {lasts_s, lasts_s, lanes.ChannelsTaken(transfer.sender, transfer.receiver) * lasts_s};
   }
-  const auto on_port = [&](WorkerIndex port) {
-    return SharedSeconds(plan, transfer, network.SecondsPerByte(port, port));
-  };
-  return {on_port(transfer.sender), on_port(transfer.receiver),
-          SharedSeconds(plan, transfer, network.seconds_per_byte)};
+  // Where others move beside it, starts and gaps pass meanwhile, and whatever the other end lacks
+  // is theirs.
+  return {SharedPortSeconds(plan, transfer, transfer.sender),
+          SharedPortSeconds(plan, transfer, transfer.receiver), SharedCutSeconds(plan, transfer)};
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ struct PlanLimits {
   Seconds store_s = 0;
   /// Most sending or receiving at one port, and which. Of plans without an order (kFetchAll,
   /// kRates), where starts and gaps of some pass while others move: what its bytes take at its own
-  /// rate, paced by kRates.
+  /// rate (SharedPortSeconds).
   Seconds port_s = 0;
   WorkerIndex port_worker = kNoIndex;
   bool port_receives = false;

@@ -65,27 +65,29 @@ class HeadsAndTails {
     return longest_s;
   }
 
-  // Time of a transfer on one of its resources, whose full-rate cost is seconds_per_byte.
-  Seconds TransferTimeOn(const Transfer& transfer, double seconds_per_byte) const {
-    if (!IsOrdered(plan_.transfer_order)) {
-      const bool paced = plan_.transfer_order == TransferOrder::kRates;
-      const double pacing =
-          paced && plan_.network.pacing_fraction > 0 ? plan_.network.pacing_fraction : 1;
-      return static_cast<double>(transfer.bytes) * seconds_per_byte / pacing;
-    }
-    return plan_.network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes);
+  // Time of a transfer on one of its ports, and on a cut.
+  Seconds TimeOnPort(const Transfer& transfer, WorkerIndex port) const {
+    return IsOrdered(plan_.transfer_order) ? OrderedSeconds(transfer)
+                                           : SharedPortSeconds(plan_, transfer, port);
+  }
+  Seconds TimeOnCut(const Transfer& transfer) const {
+    return IsOrdered(plan_.transfer_order) ? OrderedSeconds(transfer)
+                                           : SharedCutSeconds(plan_, transfer);
   }
 
  private:
+  Seconds OrderedSeconds(const Transfer& transfer) const {
+    return plan_.network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes);
+  }
+
   Seconds LastsSeconds(NodeIndex node) const {
     const auto item = static_cast<std::size_t>(graph_.ItemOf(node));
     if (!graph_.IsTransfer(node)) return plan_.steps[item].duration_s;
     const Transfer& transfer = plan_.transfers[item];
-    if (IsOrdered(plan_.transfer_order)) {
-      return plan_.network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes);
-    }
-    const double per_byte = plan_.network.SecondsPerByte(transfer.sender, transfer.receiver);
-    return StartSeconds(plan_) + TransferTimeOn(transfer, per_byte);
+    if (IsOrdered(plan_.transfer_order)) return OrderedSeconds(transfer);
+    // No faster than either port: what the pair takes for the whole of its way.
+    return StartSeconds(plan_) + std::max(SharedPortSeconds(plan_, transfer, transfer.sender),
+                                          SharedPortSeconds(plan_, transfer, transfer.receiver));
   }
 
   void ComputeHead(NodeIndex node) {
@@ -94,12 +96,11 @@ class HeadsAndTails {
       const ComputeStep& step = plan_.steps[static_cast<std::size_t>(node)];
       head_s = std::max(head_s, step.release_s);
       // All it waits for must come through one receive port.
-      const double port_cost = plan_.network.SecondsPerByte(step.worker, step.worker);
       std::vector<Demand> arrivals;
       for (const TransferIndex index : step.after_transfers) {
         const Transfer& transfer = plan_.transfers[static_cast<std::size_t>(index)];
         arrivals.push_back({head_s_[static_cast<std::size_t>(graph_.NodeOfTransfer(index))],
-                            TransferTimeOn(transfer, port_cost), 0});
+                            TimeOnPort(transfer, step.worker), 0});
       }
       head_s = std::max(head_s, ResourceBound(&arrivals, 1));
     }
@@ -123,12 +124,10 @@ Seconds PortsBound(const Plan& plan, const PlanGraph& graph, const HeadsAndTails
   for (std::size_t i = 0; i < plan.transfers.size(); ++i) {
     const Transfer& transfer = plan.transfers[i];
     const NodeIndex node = graph.NodeOfTransfer(static_cast<TransferIndex>(i));
-    const double send_cost = plan.network.SecondsPerByte(transfer.sender, transfer.sender);
-    const double receive_cost = plan.network.SecondsPerByte(transfer.receiver, transfer.receiver);
     sends[static_cast<std::size_t>(transfer.sender)].push_back(
-        items.DemandOf(node, items.TransferTimeOn(transfer, send_cost)));
+        items.DemandOf(node, items.TimeOnPort(transfer, transfer.sender)));
     receives[static_cast<std::size_t>(transfer.receiver)].push_back(
-        items.DemandOf(node, items.TransferTimeOn(transfer, receive_cost)));
+        items.DemandOf(node, items.TimeOnPort(transfer, transfer.receiver)));
   }
   Seconds bound_s = 0;
   for (std::size_t worker = 0; worker < num_workers; ++worker) {
@@ -173,9 +172,7 @@ class Crossing {
   }
 
  private:
-  Seconds TimeOf(const Transfer& transfer) const {
-    return items_.TransferTimeOn(transfer, plan_.network.seconds_per_byte);
-  }
+  Seconds TimeOf(const Transfer& transfer) const { return items_.TimeOnCut(transfer); }
 
   WorkerIndex BusiestSlowPort(WorkerIndex Transfer::*end) const {
     std::vector<Seconds> busy_s(static_cast<std::size_t>(plan_.network.num_workers), 0);

@@ -18,8 +18,9 @@ namespace weir::planner {
 ///   w_i is the part of a channel that i takes of a cut (CutLanes), 1 elsewhere. The bound is the
 ///   largest of these over the sets {i : r_i >= r} of every resource. Heads of consumers take their
 ///   receive port into account in the same way. In plans without an order w_i p_i is the time of
-///   the bytes at the resource's full rate (kRates: times the pacing fraction), without latency; in
-///   chains each has its start (StartSeconds) too. In others a slow port moves one transfer at a
+///   the bytes at the resource's full rate (kRates: times the pacing fraction, and over what its
+///   pair lags, as a paced transfer keeps its rate for as much longer), without latency; in chains
+///   each has its start (StartSeconds) too. In others a slow port moves one transfer at a
 ///   time, and beside it a cut has room for c - 1 at full rate: so the same holds of each cut with
 ///   w = 1 for what is at full rate and for the transfers of its busiest slow port, 0 for others.
 /// Source: J. Carlier, "The one-machine sequencing problem", EJOR 11(1), 1982 (heads and tails).

@@ -236,6 +236,26 @@ inline Seconds StartSeconds(const Plan& plan) {
   return beside_others ? plan.network.OrderedStartSeconds() : plan.network.latency_s;
 }
 
+/// Return what a transfer's bytes take, at the whole rate, of one of its ports, or of a cut, that
+/// it shares without an order. By rates: a paced transfer keeps its rate of either for as many
+/// times longer as its pair lags, which may be less than the port by itself does. Requires:
+/// kFetchAll; or kRates, and the network's rate is known. Thread-safety: pure.
+inline Seconds SharedSeconds(const Plan& plan, const Transfer& transfer, double seconds_per_byte) {
+  const Seconds alone_s = static_cast<double>(transfer.bytes) * seconds_per_byte;
+  if (plan.transfer_order != TransferOrder::kRates) return alone_s;
+  const double pacing = plan.network.pacing_fraction > 0 ? plan.network.pacing_fraction : 1;
+  return alone_s / pacing * plan.network.Lag(transfer.sender, transfer.receiver);
+}
+inline Seconds SharedPortSeconds(const Plan& plan, const Transfer& transfer, WorkerIndex port) {
+  return SharedSeconds(plan, transfer,
+                       plan.transfer_order == TransferOrder::kRates
+                           ? plan.network.NominalSecondsPerByte(port, port)
+                           : plan.network.SecondsPerByte(port, port));
+}
+inline Seconds SharedCutSeconds(const Plan& plan, const Transfer& transfer) {
+  return SharedSeconds(plan, transfer, plan.network.seconds_per_byte);
+}
+
 /// Returns what a transfer is planned to last that has `bytes` bytes to move: of a plan by rates
 /// StartSeconds and the bytes at its rate, or at one after the other, as many times longer as its
 /// ports lag; else as the network says of ordered transfers. Requires: kRates: rates > 0, the

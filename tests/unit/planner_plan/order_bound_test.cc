@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "planner/order/order_by_rates.h"
 #include "planner/order/plan_assembly.h"
 #include "planner/order/transfer_orders.h"
+#include "planner/plan/predict/predict.h"
 #include "tests/unit/planner_plan/two_by_two.h"
 
 namespace weir::planner {
@@ -88,6 +91,57 @@ TEST(OrderBoundTest, WithoutAnOrderThereIsNoGap) {
   ASSERT_EQ(OrderFetchAll(&fetched), absl::OkStatus());
   EXPECT_EQ(fetched.summary.makespan_s, 1 + 8);
   EXPECT_EQ(*OrderBound(fetched), 1 + 8);
+}
+
+/// Workers 0 to 2, at a quarter of the rate, send 8 B each to worker 3, which a run has found to
+/// take twice its time; 1 s a byte at full rate, each transfer at its quarter.
+Plan ThreeSlowToOneThatLags() {
+  NetworkModel network;
+  network.num_workers = 4;
+  network.seconds_per_byte = 1;
+  network.port_slowdown = {4, 4, 4, 1};
+  PlanAssembly assembly(network);
+  LayerDraft layer;
+  layer.reducers = {{3, 1}};
+  layer.reduce_seconds = [](WorkerIndex, Bytes) { return 0.0; };
+  EXPECT_EQ(assembly.AddMappers({{0, 8, 8, 0, 0}, {1, 8, 8, 0, 0}, {2, 8, 8, 0, 0}}),
+            absl::OkStatus());
+  EXPECT_EQ(assembly.AddReducers(layer, {}), absl::OkStatus());
+  Plan plan = assembly.TakePlan();
+  EXPECT_EQ(OrderRestByRates(0, &plan), absl::OkStatus());
+  plan.network.port_lag = {1, 1, 1, 2};
+  return plan;
+}
+
+TEST(OrderBoundTest, APairOfAPortThatLagsMayNotLag) {
+  // Half of the rate is more than a quarter, so none of the three takes longer than 32 s, all at
+  // once; by what the receive port itself lags they would take 48 s.
+  const Plan plan = ThreeSlowToOneThatLags();
+  EXPECT_NEAR(Predict(plan)->makespan_s, 32, 1e-9);
+  EXPECT_EQ(*OrderBound(plan), 32);
+  EXPECT_EQ(FindLimits(plan).port_s, 32);
+  EXPECT_FALSE(FindLimits(plan).port_receives);
+}
+
+TEST(OrderBoundTest, NoPredictionByRatesIsBelowItWhereverPortsLag) {
+  std::mt19937 random(5);
+  for (int run = 0; run < 300; ++run) {
+    Plan plan = ThreeSlowToOneThatLags();
+    for (std::vector<double>* ports : {&plan.network.port_slowdown, &plan.network.port_lag}) {
+      for (double& port : *ports) port = static_cast<double>(1 + random() % 5);
+    }
+    const NetworkModel& network = plan.network;
+    for (Transfer& transfer : plan.transfers) {
+      transfer.rate_bytes_per_s = std::min(network.PacedBytesPerS(transfer.sender),
+                                           network.PacedBytesPerS(transfer.receiver)) /
+                                  static_cast<double>(1 + random() % 3);
+    }
+    const absl::StatusOr<Prediction> prediction = Predict(plan);
+    ASSERT_EQ(prediction.status(), absl::OkStatus());
+    const Seconds most_s = prediction->makespan_s * (1 + 1e-9);
+    EXPECT_LE(*OrderBound(plan), most_s) << run;
+    EXPECT_LE(FindLimits(plan).limit_s, most_s) << run;
+  }
 }
 
 TEST(OrderBoundTest, BadPlanIsRefused) {
