@@ -88,7 +88,8 @@ absl::Status CheckElement(const ElementShape& element, const std::string& prefix
     return OutOfRange(absl::StrCat(prefix, "element.place_bytes"), element.place_bytes,
                       "at least 1");
   }
-  const Bytes places_max = kElementBytesMax / std::max<Bytes>(1, element.place_bytes);
+  const std::int64_t places_max = std::min<std::int64_t>(
+      kIndexPlacesMax, kElementBytesMax / std::max<Bytes>(1, element.place_bytes));
   if (element.places > places_max) {
     return OutOfRange(absl::StrCat(prefix, "element.places"), element.places,
                       absl::StrCat("at most ", places_max, " of ", element.place_bytes, " bytes"));

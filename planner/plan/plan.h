@@ -107,7 +107,10 @@ constexpr bool IsOrdered(TransferOrder order) {
   return order == TransferOrder::kStrict || order == TransferOrder::kOvertake;
 }
 
-/// Part of a dense result by the places of its elements: [begin, end).
+/// Most places of a dense result: keys in [0, 1] are doubles, which tell no more of them apart.
+inline constexpr std::int64_t kIndexPlacesMax = std::int64_t{1} << 53;
+
+/// Part of a dense result by the places of its elements: [begin, end), at most kIndexPlacesMax.
 struct IndexRange {
   std::int64_t begin = 0;
   std::int64_t end = 0;

@@ -204,6 +204,10 @@ class SectionTiling {
         return Invalid("Section ", sections_[i], " has no index range: [", indexes.begin, ", ",
                        indexes.end, ")");
       }
+      if (indexes.end > kIndexPlacesMax) {
+        return Invalid("Section ", sections_[i], " holds places up to ", indexes.end, "; at most ",
+                       kIndexPlacesMax, " are told apart");
+      }
       if (i == 0) continue;
       const Section& before = plan_.sections[sections_[i - 1]];
       if (before.producer == section.producer && before.consumer == section.consumer) {

@@ -10,6 +10,7 @@
 
 #include "planner/job/builders/plan_job.h"
 #include "planner/job/builders/tree_layer.h"
+#include "planner/job/check_job.h"
 #include "planner/plan/check_combined.h"
 #include "planner/plan/check_plan.h"
 #include "planner/plan/predict/predict.h"
@@ -217,6 +218,20 @@ TEST(TreePlanOfJobTest, MoreReducersThanWorkersArePlannedAndMoreThanPlacesRefuse
   const Plan shuffle = *PlanJob(shape, ClusterOf(2), PlanningOptions{PlanMethod::kEven});
   EXPECT_THAT(std::string(TreePlansOfJob(shape, ClusterOf(2), shuffle).status().message()),
               HasSubstr("7 reducers what has 6 places"));
+}
+
+TEST(TreePlanOfJobTest, AnElementHasNoMorePlacesThanKeysTellApart) {
+  JobShape shape = TableJob();
+  ElementShape& element = shape.layers[0].element;
+  element.kind = ElementShape::Kind::kVector;
+  element.place_bytes = 1;
+  element.places = kIndexPlacesMax + 1;
+  EXPECT_THAT(
+      std::string(
+          PlanJob(shape, ClusterOf(2), PlanningOptions{PlanMethod::kEven}).status().message()),
+      HasSubstr("at most 9007199254740992 of 1 bytes"));
+  element.places = kIndexPlacesMax;
+  EXPECT_EQ(CheckJobShape(shape), absl::OkStatus());
 }
 
 TEST(TreePlanOfJobTest, LaterLayersShuffleOrCombineAgain) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -215,6 +217,26 @@ TEST(CheckCombinedTest, SwappedOperandsBreakTheOrderOnly) {
       std::string(CheckOperandOrder(plan).message()),
       HasSubstr("Step 3 folds operand 2 of layer 0 onto operands up to 0, of places [0, 2): "
                 "they are not in their order"));
+}
+
+// Whose upper half begins in the middle of so many places.
+Plan CombinedOf(std::int64_t num_places) {
+  Plan plan = Combined();
+  for (Section& section : plan.sections) {
+    for (std::int64_t* place : {&section.indexes->begin, &section.indexes->end}) {
+      *place = *place == 4 ? num_places : *place * (num_places / 4);
+    }
+  }
+  return plan;
+}
+
+TEST(CheckCombinedTest, PlacesAreAsManyAsKeysTellApart) {
+  EXPECT_EQ(CheckPlan(CombinedOf(kIndexPlacesMax)), absl::OkStatus());
+  for (const std::int64_t more :
+       {kIndexPlacesMax + 1, 2 * kIndexPlacesMax, std::numeric_limits<std::int64_t>::max()}) {
+    EXPECT_THAT(std::string(CheckPlan(CombinedOf(more)).message()),
+                HasSubstr("at most 9007199254740992 are told apart"));
+  }
 }
 
 TEST(CheckCombinedTest, PlanIsRefusedByCheckPlan) {
