@@ -138,11 +138,15 @@ class Chooser {
     return problem_.ports.overlaps_compute ? "greedy tree" : "binomial tree";
   }
 
+  // Costs by which the greedy's tree is shortest on ports without a limit: what does not overlap is
+  // one time.
+  ElementCosts ShapeCosts() const {
+    if (problem_.ports.overlaps_compute) return element_;
+    return {element_.transfer_s + element_.combine_s, 0};
+  }
+
   absl::StatusOr<Schedule> SingleTree() const {
-    const ElementCosts shape = problem_.ports.overlaps_compute
-                                   ? element_
-                                   : ElementCosts{element_.transfer_s + element_.combine_s, 0};
-    auto tree = GreedyTree(problem_.num_machines, shape);
+    auto tree = GreedyTree(problem_.num_machines, ShapeCosts());
     if (!tree.ok()) return tree.status();
     Schedule schedule = FromTree(SingleTreeName(), *tree, element_, problem_.element_units);
     for (Message& m : schedule.messages) {
@@ -271,8 +275,9 @@ class Chooser {
     return schedule;
   }
 
-  absl::StatusOr<Schedule> OrderedSchedule(const char* name, std::int64_t max_transfers) const {
-    auto ordered = GreedyOrderedTree(problem_.num_machines, element_, problem_.root, max_transfers);
+  absl::StatusOr<Schedule> OrderedSchedule(const char* name, ElementCosts shape,
+                                           std::int64_t max_transfers) const {
+    auto ordered = GreedyOrderedTree(problem_.num_machines, shape, problem_.root, max_transfers);
     if (!ordered.ok()) return ordered.status();
     const std::vector<std::int64_t>& rank = ordered->placement.rank;
     Schedule schedule = FromTree(name, ordered->tree, element_, problem_.element_units);
@@ -282,7 +287,7 @@ class Chooser {
 
   void OfferOrderedTree() {
     const char* name = "greedy tree by preorder";
-    absl::StatusOr<Schedule> schedule = OrderedSchedule(name, kNoTransferLimit);
+    absl::StatusOr<Schedule> schedule = OrderedSchedule(name, ShapeCosts(), kNoTransferLimit);
     if (schedule.ok()) TimeMessages(*schedule, problem_.ports);
     Offer(name, std::move(schedule), false);
   }
@@ -306,9 +311,9 @@ class Chooser {
 
   void AddLimited() {
     const char* name = "greedy tree under the limit";
-    absl::StatusOr<Schedule> schedule = problem_.commutative
-                                            ? LimitedSchedule(name)
-                                            : OrderedSchedule(name, problem_.max_transfers);
+    absl::StatusOr<Schedule> schedule =
+        problem_.commutative ? LimitedSchedule(name)
+                             : OrderedSchedule(name, element_, problem_.max_transfers);
     if (schedule.ok()) schedule = WithinLimit(*std::move(schedule));
     Offer(name, std::move(schedule), problem_.commutative);
     // Lanes hold them to the limit, too.

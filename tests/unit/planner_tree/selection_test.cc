@@ -125,6 +125,30 @@ TEST(Selection, OrderIsKeptWithTheRootInTheMiddle) {
   }
 }
 
+// The tree that keeps the order was the one for combining beside transfers on all ports: its root
+// has more senders than rounds, one after the other where nothing overlaps.
+TEST(Selection, OrderCostsNoRoundWhereNothingOverlaps) {
+  for (const PortModel ports : {kBidirectional, kUnidirectional}) {
+    for (const double gamma : {0.0, 1.0, 3.0}) {
+      for (const std::int32_t p : {4, 7, 16, 23, 32}) {
+        for (MachineIndex root = 0; root < p; ++root) {
+          ReductionProblem problem = Problem(p, 1, {0, 1, gamma}, ports);
+          problem.commutative = false;
+          problem.root = root;
+          problem.max_segments = 8;
+          const auto choice = ChooseReduction(problem);
+          ASSERT_TRUE(choice.ok()) << choice.status();
+          ASSERT_LE(choice->schedule.makespan_s,
+                    static_cast<double>(CeilLog2(p)) * (1 + gamma) + 1e-9)
+              << p << " " << root << " " << gamma;
+          ASSERT_EQ(ScheduleFault(choice->schedule, ports), "") << p << " " << root;
+          ASSERT_EQ(CheckOrderPreserved(choice->schedule), absl::OkStatus());
+        }
+      }
+    }
+  }
+}
+
 TEST(Selection, ARefusedBuilderIsNamed) {
   // More machines than rabenseifner and reduce-scatter build for.
   ReductionProblem problem = Problem(4097, 1, {1, 1, 1}, kBidirectional);
