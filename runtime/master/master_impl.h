@@ -178,7 +178,7 @@ class Master::Impl {
   void ScheduleGroupWatch();
   template <typename Report>
   absl::Status TakeReport(const Report& report);
-  void FailJobOf(const v1::Fence& fence, WorkerId worker, const absl::Status& why);
+  void TakeNonsense(const v1::Fence& fence, WorkerId worker, const absl::Status& why);
   absl::Status StartCalibration(const v1::CalibrateRequest& request);
   absl::StatusOr<v1::CalibrateResponse> AnswerCalibration(const v1::CalibrateRequest& request);
   bool CalibrationRuns() const { return calibration_ && !calibration_->over(); }

@@ -189,22 +189,19 @@ void Master::Impl::Handle(rpc::Call<rpc::ReportTransfer> call) {
 
 void Master::Impl::Malformed(rpc::ReportStep, const v1::ReportStepRequest& report,
                              const absl::Status& why) {
-  FailJobOf(report.fence(), report.worker_id(), why);
+  TakeNonsense(report.fence(), report.worker_id(), why);
 }
 
 void Master::Impl::Malformed(rpc::ReportTransfer, const v1::ReportTransferRequest& report,
                              const absl::Status& why) {
-  FailJobOf(report.fence(), report.worker_id(), why);
+  TakeNonsense(report.fence(), report.worker_id(), why);
 }
 
-void Master::Impl::FailJobOf(const v1::Fence& fence, WorkerId worker, const absl::Status& why) {
+void Master::Impl::TakeNonsense(const v1::Fence& fence, WorkerId worker, const absl::Status& why) {
   if (!CheckSender(fence, worker).ok()) return;
   // One of ours, whose work would now be waited for for ever.
-  if (JobRun* run = FindRun(fence.job_id())) {
-    run->Fail(MakeJobError(
-        job_error::kInternal,
-        absl::StrCat("worker ", worker, " sent a report that makes no sense: ", why.message()),
-        "check that master and workers have the same version"));
+  if (ConductorRun* conductor = FindConductor(fence.job_id())) {
+    conductor->TakeNonsense(fence, worker, std::string(why.message()));
   }
 }
 

@@ -38,6 +38,9 @@ constexpr int kCountersMax = 10'000;
 constexpr int kSkippedMax = 100;
 constexpr int kTrialsMax = 16;
 constexpr int kRatesMax = 100'000;
+// Of one step or transfer: beyond any disk, and thousands of them add up within 64 bits.
+constexpr std::int64_t kReportedMax = std::int64_t{1} << 50;
+constexpr double kReportedSecondsMax = 1e9;  // 30 years
 constexpr std::size_t kCalibrationIdBytesMax = 100;
 constexpr std::size_t kOrderedJobIdBytesMax = 64;
 
@@ -87,8 +90,19 @@ absl::Status CheckFence(const v1::Fence& fence) {
                     CheckRange("fence.attempt", fence.attempt(), 0, INT32_MAX));
 }
 
+absl::Status CheckSeconds(absl::string_view field, double seconds) {
+  // Written so that NaN fails as well.
+  if (seconds >= 0 && seconds <= kReportedSecondsMax) return absl::OkStatus();
+  return Wrong(field, absl::StrCat(seconds), absl::StrCat("between 0 and ", kReportedSecondsMax));
+}
+
+/// One without a code would end a job and nobody could say why.
+absl::Status CheckError(const v1::JobError& error) {
+  return CheckText("error.code", error.code(), kNameBytesMax);
+}
+
 absl::Status CheckRun(const v1::RunInfo& run) {
-  if (absl::Status status = CheckRange("run.bytes", run.bytes(), 0, INT64_MAX); !status.ok()) {
+  if (absl::Status status = CheckRange("run.bytes", run.bytes(), 0, kReportedMax); !status.ok()) {
     return status;
   }
   absl::Status tried = CheckRange("number of trials", run.trials_size(), 0, kTrialsMax);
@@ -104,8 +118,8 @@ absl::Status CheckRun(const v1::RunInfo& run) {
         FirstError(CheckRange("section.consumer_step", section.consumer_step(), 0, INT32_MAX),
                    CheckRange("section.bytes", section.bytes(), 0, run.bytes()),
                    CheckRange("section.offset", section.offset(), 0, run.bytes()),
-                   CheckRange("section.records", section.records(), 0, INT64_MAX),
-                   CheckRange("section.unpacked_bytes", section.unpacked_bytes(), 0, INT64_MAX));
+                   CheckRange("section.records", section.records(), 0, kReportedMax),
+                   CheckRange("section.unpacked_bytes", section.unpacked_bytes(), 0, kReportedMax));
     if (!status.ok()) return status;
     if (section.unpacked_bytes() != 0 && section.unpacked_bytes() < section.bytes()) {
       return Wrong("section.unpacked_bytes", absl::StrCat(section.unpacked_bytes()),
@@ -127,15 +141,19 @@ absl::Status CheckRun(const v1::RunInfo& run) {
 }
 
 absl::Status CheckResult(const v1::StepResult& result) {
-  absl::Status status =
-      FirstError(CheckRange("result.step", result.step(), 0, INT32_MAX),
-                 CheckRange("result.input_bytes", result.input_bytes(), 0, INT64_MAX),
-                 CheckRange("result.input_records", result.input_records(), 0, INT64_MAX),
-                 CheckRange("result.output_records", result.output_records(), 0, INT64_MAX),
-                 CheckRange("number of counters", result.counters_size(), 0, kCountersMax),
-                 CheckRange("number of skipped", result.skipped_size(), 0, kSkippedMax),
-                 CheckRange("part.bytes", result.part().bytes(), 0, INT64_MAX),
-                 CheckRange("part.records", result.part().records(), 0, INT64_MAX));
+  absl::Status status = FirstError(
+      CheckRange("result.step", result.step(), 0, INT32_MAX),
+      CheckRange("result.input_bytes", result.input_bytes(), 0, kReportedMax),
+      CheckRange("result.input_records", result.input_records(), 0, kReportedMax),
+      CheckRange("result.output_records", result.output_records(), 0, kReportedMax),
+      CheckRange("result.peak_memory_bytes", result.peak_memory_bytes(), 0, INT64_MAX),
+      CheckSeconds("result.run_s", result.run_s()), CheckSeconds("result.cpu_s", result.cpu_s()),
+      CheckSeconds("result.waited_s", result.waited_s()),
+      CheckRange("number of counters", result.counters_size(), 0, kCountersMax),
+      CheckRange("number of skipped", result.skipped_size(), 0, kSkippedMax),
+      CheckRange("part.bytes", result.part().bytes(), 0, kReportedMax),
+      CheckRange("part.records", result.part().records(), 0, kReportedMax),
+      result.has_error() ? CheckError(result.error()) : absl::OkStatus());
   if (!status.ok() || !result.has_run()) return status;
   return CheckRun(result.run());
 }
@@ -427,7 +445,7 @@ absl::Status Heartbeat::Check(const Request& request) {
     status = FirstError(
         CheckText("progress.job_id", progress.job_id(), kNameBytesMax),
         CheckRange("progress.step", progress.step(), 0, INT32_MAX),
-        CheckRange("progress.input_bytes_done", progress.input_bytes_done(), 0, INT64_MAX),
+        CheckRange("progress.input_bytes_done", progress.input_bytes_done(), 0, kReportedMax),
         progress.status().empty() ? absl::OkStatus()
                                   : CheckOneLine("progress.status", progress.status()));
     if (!status.ok()) return status;
@@ -443,7 +461,9 @@ absl::Status ReportTransfer::Check(const Request& request) {
   const v1::TransferReport& report = request.report();
   return FirstError(CheckFence(request.fence()),
                     CheckRange("report.transfer", report.transfer(), 0, INT32_MAX),
-                    CheckRange("report.bytes", report.bytes(), 0, INT64_MAX));
+                    CheckRange("report.bytes", report.bytes(), 0, INT64_MAX),
+                    CheckRange("report.bytes_left", report.bytes_left(), 0, INT64_MAX),
+                    report.has_error() ? CheckError(report.error()) : absl::OkStatus());
 }
 
 absl::Status PrepareJob::Check(const Request& request) {

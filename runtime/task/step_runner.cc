@@ -336,7 +336,7 @@ v1::StepResult RunStep(const StepImplementations& kinds, JobProgram& program,
     skipped->set_reason(ValidUtf8(bad.reason));
   }
   const Usage after = ProcessUsage();
-  result.set_cpu_s(after.cpu_s - before.cpu_s);
+  result.set_cpu_s(std::max(0.0, after.cpu_s - before.cpu_s));
   result.set_waited_s(std::max(0.0, after.waited_s - before.waited_s));
   result.set_peak_memory_bytes(after.peak_memory_bytes);
   result.set_run_s(absl::ToDoubleSeconds(now() - begin));

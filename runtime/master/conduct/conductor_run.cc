@@ -107,15 +107,6 @@ void ConductorRun::Hold() {
   if (std::exchange(wakeup_set_, false)) loop_.CancelTimer(wakeup_);
 }
 
-void ConductorRun::FailStep(planner::StepIndex step, const std::string& message) {
-  v1::JobError error =
-      MakeJobError(job_error::kInternal, message,
-                   "this is a defect of weir or of versions that do not match; please report it");
-  error.set_worker(WorkerOfStep(step));
-  error.set_step(builder().StepName(step));
-  Fail(std::move(error));
-}
-
 const RegisteredWorker& ConductorRun::WorkerOf(planner::WorkerIndex index) const {
   return workers_[At(index)];
 }

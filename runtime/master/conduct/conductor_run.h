@@ -144,6 +144,9 @@ class ConductorRun {
   absl::Status TakeReport(const v1::ReportStepRequest& report);
   absl::Status TakeReport(const v1::ReportTransferRequest& report);
   void TakeProgress(WorkerId worker, const v1::StepProgress& progress);
+  /// A report that its check refused: this worker is to blame for it, if it does anything of the
+  /// plan under this fence. Nobody else can be: a worker says nothing of others' attempts.
+  void TakeNonsense(const v1::Fence& fence, WorkerId worker_id, const std::string& why);
 
   v1::JobProgress Progress() const;
   planner::ActualRun Actual() const;
@@ -250,7 +253,15 @@ class ConductorRun {
   absl::Status CheckHeld() const;
   absl::Status CheckFence(const v1::Fence& fence, WorkerId worker_id, planner::WorkerIndex expected,
                           int attempt) const;
-  void FailStep(planner::StepIndex step, const std::string& message);
+  // Reports that cannot be true (conductor_run_faults.cc).
+  /// What cannot be of a result of an attempt that is under way; empty: nothing.
+  std::string NonsenseIn(planner::StepIndex step, int attempt, const v1::StepResult& result) const;
+  /// The same of the end of a transfer, or of its being nearly done.
+  std::string NonsenseIn(planner::TransferIndex transfer, const v1::TransferReport& report) const;
+  /// The worker's fault: the job goes on without it where it can.
+  v1::JobError Nonsense(planner::WorkerIndex worker, const std::string& why) const;
+  /// Lays an error at one who can have made it: of a transfer, an end of it.
+  void NameOwner(planner::TransferIndex transfer, v1::JobError& error) const;
   v1::Fence FenceFor(const RegisteredWorker& worker, int attempt) const;
   const RegisteredWorker& WorkerOf(planner::WorkerIndex index) const;
   const std::string& WorkerOfStep(planner::StepIndex step) const {

@@ -58,8 +58,9 @@ absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
 void ConductorRun::TakeError(planner::StepIndex step, v1::JobError error) {
   // Told twice: it waits for the attempt that the first time has brought about.
   if (!conductor().step_under_way(step)) return;
-  if (error.worker().empty()) error.set_worker(WorkerOfStep(step));
-  if (error.step().empty()) error.set_step(builder().StepName(step));
+  // Nobody is to blame for another one's attempt.
+  error.set_worker(WorkerOfStep(step));
+  error.set_step(builder().StepName(step));
   std::optional<RunFault::Damage> damage = DamageIn(error, step);
   Fail({std::move(error), step, std::move(damage)});
 }
@@ -67,9 +68,11 @@ void ConductorRun::TakeError(planner::StepIndex step, v1::JobError error) {
 absl::Status ConductorRun::TakeResult(int attempt, const v1::StepResult& result) {
   const planner::StepIndex step = result.step();
   const bool first_report = conductor().step_under_way(step);
-  if (first_report && builder().WritesPart(step) != result.has_part()) {
-    FailStep(step, absl::StrCat("worker ", WorkerOfStep(step), " reported ",
-                                result.has_part() ? "an output part, no run" : "no output part"));
+  const std::string nonsense = first_report ? NonsenseIn(step, attempt, result) : "";
+  if (!nonsense.empty()) {
+    v1::JobError error = Nonsense(plan().steps[At(step)].worker, nonsense);
+    error.set_step(builder().StepName(step));
+    Fail({std::move(error), step});
     return absl::OkStatus();
   }
   if (first_report) runs_.Add({step, attempt}, result.run());
@@ -77,10 +80,6 @@ absl::Status ConductorRun::TakeResult(int attempt, const v1::StepResult& result)
   const LoopGoes loop = result.loop().converged() ? LoopGoes::kNoFurther : LoopGoes::kOn;
   absl::Status taken =
       conductor().StepDone(step, SectionsOf(result.run()), loop_.Now(), orders, loop);
-  if (absl::IsInternal(taken)) {
-    FailStep(step, std::string(taken.message()));
-    return absl::OkStatus();
-  }
   if (!taken.ok() || !first_report) return taken;
   if (std::optional<v1::JobError> too_many = Count(step, result)) {
     too_many->set_worker(WorkerOfStep(step));
@@ -127,19 +126,14 @@ absl::Status ConductorRun::TakeReport(const v1::ReportTransferRequest& request) 
     // Told twice.
     if (!conductor().transfer_under_way(transfer)) return absl::OkStatus();
     v1::JobError error = report.error();
-    if (error.worker().empty()) error.set_worker(WorkerOf(index).identity.name());
-    if (error.step().empty()) error.set_step(builder().TransferName(transfer));
+    NameOwner(transfer, error);
     if (!TryAgain(transfer, error, report.bytes())) TransferFailed(transfer, std::move(error));
     return absl::OkStatus();
   }
-  const planner::Bytes granted = conductor().transfer_bytes(transfer);
-  if (report.done() && conductor().transfer_under_way(transfer) && report.bytes() != granted) {
-    v1::JobError error = MakeJobError(
-        job_error::kDataLoss,
-        absl::StrCat("worker ", WorkerOf(index).identity.name(), " received ", report.bytes(),
-                     " bytes of ", granted, " in the ", builder().TransferName(transfer)),
-        "run the job again; if it repeats, check the network and the versions of the workers");
-    error.set_worker(WorkerOf(index).identity.name());
+  const bool under_way = conductor().transfer_under_way(transfer);
+  const std::string nonsense = under_way ? NonsenseIn(transfer, report) : "";
+  if (!nonsense.empty()) {
+    v1::JobError error = Nonsense(index, nonsense);
     error.set_step(builder().TransferName(transfer));
     Fail(std::move(error));
     return absl::OkStatus();

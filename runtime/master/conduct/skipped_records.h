@@ -21,6 +21,8 @@ namespace weir::master {
 class SkippedRecords {
  public:
   explicit SkippedRecords(std::int64_t allowed) : allowed_(allowed) {}
+  /// By the whole job, and so by each of its steps.
+  std::int64_t allowed() const { return allowed_; }
 
   /// Takes the result of a step that succeeded. Returns BAD_RECORD with one of its records once
   /// they are too many together.

@@ -386,6 +386,7 @@ TEST_F(MasterTest, AJobWhoseWorkerReportsNonsenseFailsByName) {
   v1::ReportStepRequest report;
   report.mutable_fence()->set_job_id(*id);
   report.mutable_fence()->set_master_epoch(1);
+  report.mutable_fence()->set_plan_epoch(1);
   report.mutable_result()->set_step(-1);
   absl::Status answer;
   const auto send = [&](std::int64_t worker_epoch) {

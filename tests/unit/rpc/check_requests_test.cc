@@ -1,6 +1,7 @@
 // What the rows of the table refuse.
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -239,6 +240,27 @@ TEST(CheckRequestsTest, WhatIsSaidOfPackingMustMakeSense) {
   trial.set_codec(v1::CODEC_LZ4);
   for (int i = 0; i < 16; ++i) *run.add_trials() = trial;
   EXPECT_FALSE(ReportStep::Check(report).ok()) << "so many codecs there are not";
+}
+
+TEST(CheckRequestsTest, ReportsOfTimesAndErrorsThatCannotBeAreRefused) {
+  v1::ReportStepRequest report;
+  report.mutable_fence()->set_job_id("j");
+  v1::StepResult& result = *report.mutable_result();
+  result.set_run_s(0.5);
+  EXPECT_TRUE(ReportStep::Check(report).ok()) << ReportStep::Check(report);
+  for (const double seconds : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    result.set_run_s(seconds);
+    EXPECT_FALSE(ReportStep::Check(report).ok()) << seconds;
+  }
+  result.set_run_s(0);
+  result.mutable_error()->set_message("no code");
+  EXPECT_FALSE(ReportStep::Check(report).ok());
+  result.mutable_error()->set_code("USER_ERROR");
+  EXPECT_TRUE(ReportStep::Check(report).ok()) << ReportStep::Check(report);
+  v1::ReportTransferRequest transfer;
+  transfer.mutable_fence()->set_job_id("j");
+  transfer.mutable_report()->set_bytes_left(-1);
+  EXPECT_FALSE(ReportTransfer::Check(transfer).ok());
 }
 
 TEST(CheckRequestsTest, NegativeNumbersAreRefused) {
