@@ -204,6 +204,7 @@ void JobRun::Conduct() {
   if (machine_.state() != v1::JOB_STATE_RUNNING) return;
   ConductorRunListener listener;
   listener.step_committed = [this](v1::JournalRecord::StepCommitted committed) {
+    blame_.StepCommitted(loop_.Now());
     v1::JournalRecord record = Record();
     *record.mutable_step_committed() = std::move(committed);
     // Losing it to a crash costs running the step again, so nobody waits for it.

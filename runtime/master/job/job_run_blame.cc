@@ -80,7 +80,7 @@ void JobRun::LetGoOfFull(const BlameVerdict& verdict) {
 
 void JobRun::PlanFailed(v1::JobError error) {
   const StepInput input = InputOfStep(error.step());
-  BlameVerdict verdict = blame_.Failed(std::move(error), input, RoomOfWorkers());
+  BlameVerdict verdict = blame_.Failed(std::move(error), input, RoomOfWorkers(), loop_.Now());
   if (!verdict.plan_again) return EndBy(std::move(verdict.error), input);
   LetGoOfFull(verdict);
   TakeLoss(verdict.error.worker(), absl::StrCat("failed: ", verdict.error.message()),
@@ -96,7 +96,7 @@ void JobRun::RunFailed(RunFault fault) {
     plan_run_->SectionLost(*fault.damage);
   }
   const StepInput input = InputOfStep(fault.error.step());
-  BlameVerdict verdict = blame_.Failed(std::move(fault.error), input, RoomOfWorkers(),
+  BlameVerdict verdict = blame_.Failed(std::move(fault.error), input, RoomOfWorkers(), loop_.Now(),
                                        can_edit && fault.step != planner::kNoIndex);
   if (!verdict.plan_again) return EndBy(std::move(verdict.error), input);
   AddLoss(verdict.error.worker(), absl::StrCat("failed: ", verdict.error.message()),

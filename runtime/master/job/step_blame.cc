@@ -1,6 +1,7 @@
 #include "runtime/master/job/step_blame.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -77,27 +78,35 @@ bool StepBlame::LeaveOut(const std::string& worker, absl::Span<const DiskRoom> a
 }
 
 BlameVerdict StepBlame::Failed(v1::JobError error, const StepInput& input,
-                               absl::Span<const DiskRoom> alive, bool step_can_move) {
+                               absl::Span<const DiskRoom> alive, MonoTime now, bool step_can_move) {
   switch (FaultOf(error)) {
     case Fault::kFullDisk:
       return DiskFull(std::move(error), alive);
     case Fault::kCrash:
-      return Crashed(std::move(error), input, alive, step_can_move);
+      return Crashed(std::move(error), input, alive, now, step_can_move);
     case Fault::kWorker:
-      return OfWorker(std::move(error), alive);
+      return OfWorker(std::move(error), alive, now);
     case Fault::kExchange:
-      return {.plan_again = ++faults_ <= limits::kWorkerFaultsMax, .error = std::move(error)};
+      return {.plan_again = GoesOnAfterOneMore(now), .error = std::move(error)};
     case Fault::kJob:
       break;
   }
   return {.error = std::move(error)};
 }
 
-BlameVerdict StepBlame::OfWorker(v1::JobError error, absl::Span<const DiskRoom> alive) {
+bool StepBlame::GoesOnAfterOneMore(MonoTime now) {
+  std::erase_if(faults_, [&](MonoTime at) {
+    return now - at >= kFaultForgotten && committed_ && *committed_ > at;
+  });
+  faults_.push_back(now);
+  return faults_.size() <= std::size_t{limits::kWorkerFaultsMax};
+}
+
+BlameVerdict StepBlame::OfWorker(v1::JobError error, absl::Span<const DiskRoom> alive,
+                                 MonoTime now) {
   // One that has lost its directory has a new one; what fails for another reason fails again.
   const bool passes = error.code() == job_error::kWorkDirectoryLost;
-  const bool again =
-      ++faults_ <= limits::kWorkerFaultsMax && (LeaveOut(error.worker(), alive) || passes);
+  const bool again = GoesOnAfterOneMore(now) && (LeaveOut(error.worker(), alive) || passes);
   return {.plan_again = again, .error = std::move(error)};
 }
 
@@ -122,7 +131,8 @@ BlameVerdict StepBlame::DiskFull(v1::JobError error, absl::Span<const DiskRoom> 
 }
 
 BlameVerdict StepBlame::Crashed(v1::JobError error, const StepInput& input,
-                                absl::Span<const DiskRoom> alive, bool step_can_move) {
+                                absl::Span<const DiskRoom> alive, MonoTime now,
+                                bool step_can_move) {
   const auto before = std::find_if(crashes_.begin(), crashes_.end(), [&](const Crash& crash) {
     return crash.worker != error.worker() && SameInput(crash.input, input);
   });
@@ -135,7 +145,7 @@ BlameVerdict StepBlame::Crashed(v1::JobError error, const StepInput& input,
     return crash.worker == error.worker();
   });
   crashes_.push_back({error.worker(), input});
-  if (++faults_ > limits::kWorkerFaultsMax) return {.error = std::move(error)};
+  if (!GoesOnAfterOneMore(now)) return {.error = std::move(error)};
   if (step_can_move && first_there && AnyBeside(error.worker(), alive)) {
     return {.plan_again = true, .elsewhere = true, .error = std::move(error)};
   }

@@ -4,15 +4,22 @@
 // of steps, transfers and preparations. Downstream: JobRun plans again or ends the job.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "runtime/base/mono_time.h"
 #include "runtime/master/workers/worker_leases.h"
 #include "weir/v1/job.pb.h"
 
 namespace weir::master {
+
+/// A fault counts for so long, and beyond that until a step was committed after it: a job of days
+/// outlives a bad hour each week, and one that gets nowhere between its faults ends all the same.
+inline constexpr absl::Duration kFaultForgotten = absl::Hours(1);
 
 /// A worker that is alive, under its present registration, and the room in its work directory.
 struct DiskRoom {
@@ -57,11 +64,12 @@ struct BlameVerdict {
 /// A worker is left out under its registration: one that was started again may have been mended.
 /// Those left out for anything but a full disk are taken back where nobody else is alive. Full
 /// disks are left out as often as there are such workers; everything else makes a job be planned
-/// again limits::kWorkerFaultsMax times at most. A given plan names its workers: none is left out,
-/// and only what may pass by itself is tried again.
+/// again limits::kWorkerFaultsMax times at most, of those faults that count (kFaultForgotten). What
+/// crashed is remembered for the job's life: it may be slower than that. A given plan names its
+/// workers: none is left out, and only what may pass by itself is tried again.
 ///
-/// Thread-safety: none. Time: none. Failure semantics: a later master begins with nobody left out.
-/// Checked by: tests/unit/master/step_blame_test.cc, tests/sim.
+/// Thread-safety: none. Time: passed in, must not go backwards. Failure semantics: a later master
+/// begins with nobody left out. Checked by: tests/unit/master/step_blame_test.cc, tests/sim.
 class StepBlame {
  public:
   explicit StepBlame(bool given_plan) : given_plan_(given_plan) {}
@@ -69,7 +77,9 @@ class StepBlame {
   /// A step, transfer or preparation of a plan failed, or its making. `alive`: everybody, also who
   /// was left out. `step_can_move`: the plan can be edited so that another worker runs the step.
   BlameVerdict Failed(v1::JobError error, const StepInput& input, absl::Span<const DiskRoom> alive,
-                      bool step_can_move = false);
+                      MonoTime now, bool step_can_move = false);
+  /// A step of the job was done, once more or for the first time: it gets somewhere.
+  void StepCommitted(MonoTime now) { committed_ = now; }
   /// Which of these workers, everybody alive, the next plan does without. All of them: no disk has
   /// room (NoRoom).
   std::vector<std::string> LeftOut(absl::Span<const DiskRoom> alive) const;
@@ -85,8 +95,10 @@ class StepBlame {
   static Fault FaultOf(const v1::JobError& error);
   BlameVerdict DiskFull(v1::JobError error, absl::Span<const DiskRoom> alive);
   BlameVerdict Crashed(v1::JobError error, const StepInput& input, absl::Span<const DiskRoom> alive,
-                       bool step_can_move);
-  BlameVerdict OfWorker(v1::JobError error, absl::Span<const DiskRoom> alive);
+                       MonoTime now, bool step_can_move);
+  BlameVerdict OfWorker(v1::JobError error, absl::Span<const DiskRoom> alive, MonoTime now);
+  /// Counts a fault; whether the job goes on after so many.
+  bool GoesOnAfterOneMore(MonoTime now);
   /// Whether anybody else can take its part.
   bool AnyBeside(const std::string& worker, absl::Span<const DiskRoom> alive) const;
   /// Leaves a worker out, if there is another one to take its part.
@@ -95,7 +107,8 @@ class StepBlame {
   bool IsLeftOut(const DiskRoom& room) const;
 
   const bool given_plan_;
-  int faults_ = 0;
+  std::vector<MonoTime> faults_;       // those that count; never more than one too many
+  std::optional<MonoTime> committed_;  // the last step
   std::vector<Crash> crashes_;
   absl::btree_map<std::string, Epoch> left_out_;    // for anything but a full disk
   absl::btree_map<std::string, DiskRoom> no_room_;  // by worker, as it was when that was found

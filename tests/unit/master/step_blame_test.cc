@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
+#include "tests/unit/base/moment.h"
 
 namespace weir::master {
 namespace {
@@ -19,6 +21,16 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+
+// Most rules are not of time.
+class BlameOfOneMoment : public StepBlame {
+ public:
+  using StepBlame::StepBlame;
+  BlameVerdict Failed(v1::JobError error, const StepInput& input, absl::Span<const DiskRoom> alive,
+                      bool step_can_move = false) {
+    return StepBlame::Failed(std::move(error), input, alive, Moment(0), step_can_move);
+  }
+};
 
 v1::JobError Error(std::string_view code, const std::string& worker,
                    v1::FaultOf fault = v1::FAULT_OF_UNSPECIFIED) {
@@ -45,7 +57,7 @@ const StepInput kSecondHalf{"map", 50, 100};
 const StepInput kReduce{"reduce"};
 
 TEST(StepBlameTest, WhatTheJobItselfDidEndsItAsItIs) {
-  StepBlame blame(false);
+  BlameOfOneMoment blame(false);
   for (const std::string_view code :
        {job_error::kUserError, job_error::kBadRecord, job_error::kTaskHung,
         job_error::kInputUnreadable, job_error::kOutputUnusable, job_error::kOutputNotShared,
@@ -65,7 +77,7 @@ TEST(StepBlameTest, AWorkerWithAFaultIsLeftOut) {
                                  Error(job_error::kInternal, "b", v1::FAULT_OF_WORKER),
                                  Error(job_error::kDataLoss, "b", v1::FAULT_OF_WORKER)};
   for (const v1::JobError& error : faults) {
-    StepBlame blame(false);
+    BlameOfOneMoment blame(false);
     EXPECT_TRUE(blame.Failed(error, kFirstHalf, Workers(3)).plan_again) << error.code();
     EXPECT_THAT(blame.LeftOut(Workers(3)), ElementsAre("b")) << error.code();
     std::vector<DiskRoom> restarted = Workers(3);
@@ -79,7 +91,7 @@ TEST(StepBlameTest, WhatHappensBetweenTwoWorkersIsLaidAtNeither) {
                                  Error(job_error::kWorkerLost, "b"),
                                  Error(job_error::kDataLoss, "b", v1::FAULT_OF_EXCHANGE)};
   for (const v1::JobError& error : faults) {
-    StepBlame blame(false);
+    BlameOfOneMoment blame(false);
     for (int time = 0; time < limits::kWorkerFaultsMax; ++time) {
       EXPECT_TRUE(blame.Failed(error, {}, Workers(2)).plan_again) << error.code();
       EXPECT_THAT(blame.LeftOut(Workers(2)), IsEmpty());
@@ -89,7 +101,7 @@ TEST(StepBlameTest, WhatHappensBetweenTwoWorkersIsLaidAtNeither) {
 }
 
 TEST(StepBlameTest, TheOnlyWorkerIsTriedAgainOnlyWhereItsFaultPasses) {
-  StepBlame blame(false);
+  BlameOfOneMoment blame(false);
   const auto alone = Workers(1);
   EXPECT_FALSE(blame.Failed(Error(job_error::kInternal, "a", v1::FAULT_OF_WORKER), kReduce, alone)
                    .plan_again);
@@ -98,14 +110,14 @@ TEST(StepBlameTest, TheOnlyWorkerIsTriedAgainOnlyWhereItsFaultPasses) {
 }
 
 TEST(StepBlameTest, OneLeftOutIsTakenBackWhereNobodyElseIsLeft) {
-  StepBlame blame(false);
+  BlameOfOneMoment blame(false);
   ASSERT_TRUE(blame.Failed(Error(job_error::kWorkDirectoryLost, "a"), {}, Workers(2)).plan_again);
   EXPECT_THAT(blame.LeftOut(Workers(2)), ElementsAre("a"));
   EXPECT_THAT(blame.LeftOut(Workers(1)), IsEmpty()) << "the other one is lost";
 }
 
 TEST(StepBlameTest, FullDisksAreLeftOutUntilNoneHasRoomWhichIsSaidWithNumbers) {
-  StepBlame blame(false);
+  BlameOfOneMoment blame(false);
   std::vector<DiskRoom> workers = Workers(3);
   for (std::size_t w = 0; w < workers.size(); ++w) {
     workers[w].free_bytes = static_cast<std::int64_t>(100 + w);
@@ -130,7 +142,7 @@ TEST(StepBlameTest, FullDisksAreLeftOutUntilNoneHasRoomWhichIsSaidWithNumbers) {
 }
 
 TEST(StepBlameTest, FullDisksDoNotUseUpAttempts) {
-  StepBlame blame(false);
+  BlameOfOneMoment blame(false);
   const auto workers = Workers(20);
   for (int w = 0; w < 19; ++w) {
     EXPECT_TRUE(blame.Failed(FullDisk(workers[static_cast<std::size_t>(w)].worker), {}, workers)
@@ -140,7 +152,7 @@ TEST(StepBlameTest, FullDisksDoNotUseUpAttempts) {
 }
 
 TEST(StepBlameTest, ADiskIsFullForAllThatStandOnItAndForThoseThatHaveLessThanTheyNeed) {
-  StepBlame blame(false);
+  BlameOfOneMoment blame(false);
   std::vector<DiskRoom> workers = Workers(6);
   workers[0].disk = workers[3].disk = "node1";
   workers[0].free_bytes = 400;
@@ -155,7 +167,7 @@ TEST(StepBlameTest, ADiskIsFullForAllThatStandOnItAndForThoseThatHaveLessThanThe
 }
 
 TEST(StepBlameTest, AFullDiskOfOneThatIsGoneLeavesTheJobToOthers) {
-  StepBlame blame(false);
+  BlameOfOneMoment blame(false);
   EXPECT_TRUE(blame.Failed(FullDisk("z"), kFirstHalf, Workers(1)).plan_again);
   EXPECT_TRUE(blame.Failed(FullDisk("z"), kFirstHalf, {}).plan_again) << "or waits for them";
 }
@@ -163,7 +175,7 @@ TEST(StepBlameTest, AFullDiskOfOneThatIsGoneLeavesTheJobToOthers) {
 TEST(StepBlameTest, ACrashIsTriedOnceMoreOnAnotherWorker) {
   for (const v1::JobError& crash : {Error(job_error::kTaskCrashed, "a"),
                                     Error(job_error::kOutOfMemory, "a", v1::FAULT_OF_WORKER)}) {
-    StepBlame blame(false);
+    BlameOfOneMoment blame(false);
     EXPECT_TRUE(blame.Failed(crash, kFirstHalf, Workers(3)).plan_again);
     EXPECT_THAT(blame.LeftOut(Workers(3)), ElementsAre("a"));
     v1::JobError again = crash;
@@ -177,7 +189,7 @@ TEST(StepBlameTest, ACrashIsTriedOnceMoreOnAnotherWorker) {
 }
 
 TEST(StepBlameTest, WhereAStepCanMoveAloneItsWorkerStaysUntilItCrashesAgain) {
-  StepBlame blame(false);
+  BlameOfOneMoment blame(false);
   const v1::JobError crash = Error(job_error::kTaskCrashed, "a");
   const BlameVerdict first = blame.Failed(crash, kFirstHalf, Workers(3), true);
   EXPECT_TRUE(first.plan_again);
@@ -190,7 +202,7 @@ TEST(StepBlameTest, WhereAStepCanMoveAloneItsWorkerStaysUntilItCrashesAgain) {
   EXPECT_FALSE(
       blame.Failed(Error(job_error::kTaskCrashed, "b"), kFirstHalf, Workers(3), true).plan_again)
       << "the same input on two";
-  StepBlame alone(false);
+  BlameOfOneMoment alone(false);
   EXPECT_FALSE(alone.Failed(crash, kFirstHalf, Workers(1), true).plan_again);
 }
 
@@ -202,7 +214,7 @@ TEST(StepBlameTest, AnyFaultsEndAfterAWhile) {
     const auto draw = [&random](int n) {
       return static_cast<int>(random() % static_cast<std::uint32_t>(n));
     };
-    StepBlame blame(false);
+    BlameOfOneMoment blame(false);
     const int num_workers = 1 + draw(6);
     std::vector<std::string> crashed_first_half;
     int again = 0;
@@ -230,7 +242,7 @@ TEST(StepBlameTest, AnyFaultsEndAfterAWhile) {
 }
 
 TEST(StepBlameTest, CrashesOfOtherInputsAreCounted) {
-  StepBlame blame(false);
+  BlameOfOneMoment blame(false);
   const auto workers = Workers(9);
   EXPECT_TRUE(blame.Failed(Error(job_error::kTaskCrashed, "a"), kFirstHalf, workers).plan_again);
   EXPECT_TRUE(blame.Failed(Error(job_error::kTaskCrashed, "b"), kSecondHalf, workers).plan_again);
@@ -240,22 +252,22 @@ TEST(StepBlameTest, CrashesOfOtherInputsAreCounted) {
 }
 
 TEST(StepBlameTest, WhereNobodyElseIsACrashEndsTheJobAtOnce) {
-  StepBlame blame(false);
+  BlameOfOneMoment blame(false);
   const BlameVerdict verdict =
       blame.Failed(Error(job_error::kTaskCrashed, "a"), kFirstHalf, Workers(1));
   EXPECT_FALSE(verdict.plan_again);
   EXPECT_THAT(verdict.error.message(), Not(HasSubstr("of the same input")));
-  StepBlame of_two(false);
+  BlameOfOneMoment of_two(false);
   ASSERT_TRUE(of_two.Failed(FullDisk("b"), kReduce, Workers(2)).plan_again);
   EXPECT_FALSE(of_two.Failed(Error(job_error::kTaskCrashed, "a"), kReduce, Workers(2)).plan_again)
       << "the other one has no room";
 }
 
 TEST(StepBlameTest, StepsWithoutFilesAreTheSameByTheirKind) {
-  StepBlame blame(false);
+  BlameOfOneMoment blame(false);
   EXPECT_TRUE(blame.Failed(Error(job_error::kTaskCrashed, "a"), kReduce, Workers(3)).plan_again);
   EXPECT_FALSE(blame.Failed(Error(job_error::kTaskCrashed, "b"), kReduce, Workers(3)).plan_again);
-  StepBlame at_the_start(false);
+  BlameOfOneMoment at_the_start(false);
   EXPECT_TRUE(at_the_start.Failed(Error(job_error::kTaskCrashed, "a"), {}, Workers(3)).plan_again);
   EXPECT_FALSE(at_the_start.Failed(Error(job_error::kTaskCrashed, "b"), {}, Workers(3)).plan_again)
       << "before any step";
@@ -264,13 +276,64 @@ TEST(StepBlameTest, StepsWithoutFilesAreTheSameByTheirKind) {
 TEST(StepBlameTest, AGivenPlanLeavesNobodyOut) {
   for (const v1::JobError& error : {FullDisk("a"), Error(job_error::kTaskCrashed, "a"),
                                     Error(job_error::kInternal, "a", v1::FAULT_OF_WORKER)}) {
-    StepBlame blame(true);
+    BlameOfOneMoment blame(true);
     EXPECT_FALSE(blame.Failed(error, kFirstHalf, Workers(3)).plan_again) << error.code();
   }
-  StepBlame blame(true);
+  BlameOfOneMoment blame(true);
   EXPECT_TRUE(
       blame.Failed(Error(job_error::kWorkDirectoryLost, "a"), kFirstHalf, Workers(3)).plan_again);
   EXPECT_THAT(blame.LeftOut(Workers(3)), IsEmpty());
+}
+
+TEST(StepBlameTest, FaultsOfLongAgoAreForgottenByAJobThatGetsSomewhere) {
+  StepBlame blame(false);
+  const v1::JobError fault = Error(job_error::kTransferFailed, "b");
+  MonoTime now = Moment(0);
+  for (int week = 0; week < 20; ++week) {
+    for (int time = 0; time < limits::kWorkerFaultsMax; ++time) {
+      EXPECT_TRUE(blame.Failed(fault, {}, Workers(2), now).plan_again) << "week " << week;
+      now = now + absl::Minutes(1);
+    }
+    blame.StepCommitted(now);
+    now = now + absl::Hours(24 * 7);
+  }
+}
+
+TEST(StepBlameTest, AJobThatGetsNowhereEndsHoweverSlowlyItFails) {
+  StepBlame blame(false);
+  const v1::JobError fault = Error(job_error::kWorkDirectoryLost, "a");
+  MonoTime now = Moment(0);
+  blame.StepCommitted(now);
+  for (int day = 0; day < limits::kWorkerFaultsMax; ++day) {
+    now = now + absl::Hours(24);
+    EXPECT_TRUE(blame.Failed(fault, {}, Workers(1), now).plan_again) << "day " << day;
+  }
+  EXPECT_FALSE(blame.Failed(fault, {}, Workers(1), now + absl::Hours(24)).plan_again);
+}
+
+TEST(StepBlameTest, FaultsOfOneHourEndAJobWhateverItDoesBetweenThem) {
+  StepBlame blame(false);
+  const v1::JobError fault = Error(job_error::kTransferFailed, "b");
+  MonoTime now = Moment(0);
+  for (int time = 0; time < limits::kWorkerFaultsMax; ++time) {
+    EXPECT_TRUE(blame.Failed(fault, {}, Workers(2), now).plan_again);
+    now = now + absl::Minutes(10);
+    blame.StepCommitted(now);
+  }
+  EXPECT_FALSE(blame.Failed(fault, {}, Workers(2), now).plan_again);
+  // The first two of the four are an hour old by then; one too many was counted, too.
+  now = Moment(0) + kFaultForgotten + absl::Minutes(10);
+  EXPECT_TRUE(blame.Failed(fault, {}, Workers(2), now).plan_again);
+}
+
+TEST(StepBlameTest, WhatCrashedIsRememberedHoweverSlowItIs) {
+  StepBlame blame(false);
+  EXPECT_TRUE(blame.Failed(Error(job_error::kTaskCrashed, "a"), kFirstHalf, Workers(3), Moment(0))
+                  .plan_again);
+  const MonoTime later = Moment(0) + absl::Hours(48);
+  blame.StepCommitted(later);
+  EXPECT_FALSE(
+      blame.Failed(Error(job_error::kTaskCrashed, "b"), kFirstHalf, Workers(3), later).plan_again);
 }
 
 }  // namespace
