@@ -69,29 +69,52 @@ void ArtifactDepot::Put(rpc::Call<rpc::PutArtifact> call) {
     return call.reply(absl::UnimplementedError("this master keeps no artifacts"));
   }
   const std::string sha256 = call.request.sha256();
+  if (const auto busy = busy_.find(sha256); busy != busy_.end()) {
+    return busy->second.waiting.push_back(std::move(call));
+  }
   const std::optional<std::int64_t> held = cache_.BytesOf(sha256);
   if (!held) return TakePiece(std::move(call));
   cache_.Use(sha256, seams_.loop.Now());
   const bool same_size = *held == call.request.bytes();
   if (same_size && !call.request.data().empty()) return call.reply(Holds(*held));
+  Check(std::move(call), *held);
+}
+
+void ArtifactDepot::Check(rpc::Call<rpc::PutArtifact> call, std::int64_t held) {
+  const std::string sha256 = call.request.sha256();
+  Busy& busy = busy_[sha256];
+  ++busy.works;
+  busy.waiting.push_back(std::move(call));
   env::Offload(
       seams_.loop, seams_.disk_pool,
-      [&storage = seams_.storage, path = PathOf(sha256), bytes = *held, sha256] {
-        return VerifyArtifact(storage, path, {sha256, bytes}, sha256);
+      [&storage = seams_.storage, path = PathOf(sha256), held, sha256] {
+        return VerifyArtifact(storage, path, {sha256, held}, sha256);
       },
-      callbacks_.Guard(
-          [this, sha256, held = *held, call = std::move(call)](const absl::Status& sound) mutable {
-            if (sound.ok() && held == call.request.bytes()) return call.reply(Holds(held));
-            if (sound.ok()) {
-              return call.reply(absl::InvalidArgumentError(absl::StrCat(
-                  "artifact ", sha256, " has ", held, " bytes, not ", call.request.bytes())));
-            }
-            LogWarning("An artifact is not what it was; it is taken anew",
-                       {{"sha256", sha256}, {"error", sound.message()}});
-            cache_.Drop(sha256);
-            RemoveFiles({PathOf(sha256)});
-            TakePiece(std::move(call));
-          }));
+      callbacks_.Guard([this, sha256, held](const absl::Status& sound) {
+        if (sound.ok()) return Ended(sha256, held);
+        LogWarning("An artifact is not what it was; it is taken anew",
+                   {{"sha256", sha256}, {"error", sound.message()}});
+        cache_.Drop(sha256);
+        Remove(sha256, PathOf(sha256));
+        Ended(sha256, std::nullopt);
+      }));
+}
+
+void ArtifactDepot::Ended(const std::string& sha256, std::optional<std::int64_t> whole) {
+  const auto it = busy_.find(sha256);
+  if (--it->second.works > 0) return;
+  std::vector<rpc::Call<rpc::PutArtifact>> waiting = std::move(it->second.waiting);
+  busy_.erase(it);
+  for (rpc::Call<rpc::PutArtifact>& call : waiting) {
+    if (!whole) {
+      Put(std::move(call));
+    } else if (*whole == call.request.bytes()) {
+      call.reply(Holds(*whole));
+    } else {
+      call.reply(absl::InvalidArgumentError(absl::StrCat("artifact ", sha256, " has ", *whole,
+                                                         " bytes, not ", call.request.bytes())));
+    }
+  }
 }
 
 absl::Status ArtifactDepot::RoomFor(std::int64_t bytes) const {
@@ -191,7 +214,7 @@ void ArtifactDepot::OnWritten(const std::string& sha256, rpc::Reply<v1::PutArtif
     LogInfo("Artifact taken", {{"sha256", sha256}, {"bytes", upload->bytes}});
     reply(Holds(upload->bytes));
   } else {
-    RemoveFiles({PartialPathOf(sha256)});
+    Remove(sha256, PartialPathOf(sha256));
     reply(written.status);
   }
   for (rpc::Call<rpc::PutArtifact>& call : upload->waiting) {
@@ -247,18 +270,19 @@ void ArtifactDepot::LetGo(const std::string& holder) {
 }
 
 void ArtifactDepot::CollectGarbage() {
-  std::vector<std::string> paths;
   for (const std::string& sha256 : cache_.TakeDoomed(seams_.loop.Now())) {
     LogInfo("Artifact removed", {{"sha256", sha256}});
-    paths.push_back(PathOf(sha256));
+    Remove(sha256, PathOf(sha256));
   }
-  if (!paths.empty()) RemoveFiles(std::move(paths));
 }
 
-void ArtifactDepot::RemoveFiles(std::vector<std::string> paths) {
-  seams_.disk_pool.Run([&storage = seams_.storage, paths = std::move(paths)] {
-    for (const std::string& path : paths) storage.RemoveAll(path).IgnoreError();
-  });
+void ArtifactDepot::Remove(const std::string& sha256, std::string path) {
+  ++busy_[sha256].works;
+  env::Offload(
+      seams_.loop, seams_.disk_pool,
+      [&storage = seams_.storage, path = std::move(path)] { return storage.RemoveAll(path); },
+      callbacks_.Guard(
+          [this, sha256](const absl::Status& /*removed*/) { Ended(sha256, std::nullopt); }));
 }
 
 void ArtifactDepot::ScheduleSweep() {
@@ -275,7 +299,7 @@ void ArtifactDepot::ScheduleSweep() {
     }
     for (const std::string& sha256 : silent) {
       uploads_.erase(sha256);
-      RemoveFiles({PartialPathOf(sha256)});
+      Remove(sha256, PartialPathOf(sha256));
     }
     CollectGarbage();
     ScheduleSweep();

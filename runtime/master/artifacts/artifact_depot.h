@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/container/btree_map.h"
 #include "absl/functional/any_invocable.h"
@@ -62,6 +64,12 @@ class ArtifactDepot {
     std::deque<rpc::Call<rpc::PutArtifact>> waiting;
   };
   struct Written;
+  /// Reads or removals of the file of one artifact that are under way, and who waits for their end:
+  /// nobody sends what is about to be removed.
+  struct Busy {
+    int works = 0;
+    std::vector<rpc::Call<rpc::PutArtifact>> waiting;
+  };
 
   std::string PathOf(const std::string& sha256) const;
   std::string PartialPathOf(const std::string& sha256) const;
@@ -70,7 +78,12 @@ class ArtifactDepot {
   void Next(const std::string& sha256);
   void OnWritten(const std::string& sha256, rpc::Reply<v1::PutArtifactResponse> reply,
                  const Written& written);
-  void RemoveFiles(std::vector<std::string> paths);
+  /// Reads what is there of `held` bytes, once for all who ask meanwhile.
+  void Check(rpc::Call<rpc::PutArtifact> call, std::int64_t held);
+  /// Removes one of the two files of an artifact.
+  void Remove(const std::string& sha256, std::string path);
+  /// One read or removal of it has ended; `whole`: it holds so many bytes, as it should.
+  void Ended(const std::string& sha256, std::optional<std::int64_t> whole);
   void CollectGarbage();
   void ScheduleSweep();
 
@@ -78,6 +91,7 @@ class ArtifactDepot {
   const std::string directory_;
   ArtifactCache cache_;
   absl::btree_map<std::string, std::shared_ptr<Upload>> uploads_;
+  absl::btree_map<std::string, Busy> busy_;
   bool sweep_scheduled_ = false;
   env::CallbackScope callbacks_;
 };

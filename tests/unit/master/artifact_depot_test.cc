@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -105,6 +106,18 @@ class ArtifactDepotTest : public ::testing::Test {
     });
     return found;
   }
+  /// Sends all that there is from its beginning on; an empty piece asks.
+  template <typename Answered>
+  void Send(const v1::Artifact& artifact, const std::string& data, Answered answered) {
+    v1::PutArtifactRequest request;
+    request.set_sha256(artifact.sha256());
+    request.set_bytes(artifact.bytes());
+    request.set_data(data);
+    world_->master().jobs().Send<rpc::PutArtifact>(request, std::move(answered));
+  }
+  bool PutWhole(const v1::Artifact& artifact, const std::string& data) {
+    return Put(artifact, 0, data).value_or(0) == artifact.bytes();
+  }
   std::string StoredAt(const v1::Artifact& artifact) const {
     return "/out/artifacts/" + artifact.sha256();
   }
@@ -179,6 +192,31 @@ TEST_F(ArtifactDepotTest, WhatWasDamagedOnDiskIsTakenAnew) {
   EXPECT_EQ(*Put(artifact, 0, ""), 0);
   EXPECT_EQ(*Put(artifact, 0, "sound"), 5);
   EXPECT_EQ(*Put(artifact, 0, ""), 5);
+}
+
+// The pool does what it is given in any order: what one of them has removed must not be what the
+// other has sent meanwhile.
+TEST_F(ArtifactDepotTest, OfTwoThatFindItDamagedNeitherRemovesWhatTheOtherSends) {
+  const v1::Artifact artifact = Named("a", "sound");
+  world_->disk_pool().SetAtMost(absl::Milliseconds(50));
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_TRUE(PutWhole(artifact, "sound")) << round;
+    ASSERT_TRUE(world_->storage().RemoveAll(StoredAt(artifact)).ok());
+    ASSERT_TRUE(world_->storage().WriteFileAtomically(StoredAt(artifact), "wrong").ok());
+    std::vector<absl::Status> sent;
+    const auto ask_and_send = [&] {
+      Send(artifact, "", [&](const auto& asked) {
+        if (!asked.ok() || asked->bytes_held() > 0) return sent.push_back(asked.status());
+        Send(artifact, "sound", [&](const auto& put) { sent.push_back(put.status()); });
+      });
+    };
+    ask_and_send();
+    ask_and_send();
+    RunFor(absl::Seconds(1));
+    ASSERT_EQ(sent.size(), 2u) << round;
+    for (const absl::Status& status : sent) EXPECT_TRUE(status.ok()) << round << ": " << status;
+    EXPECT_TRUE(Stored(artifact)) << round;
+  }
 }
 
 TEST_F(ArtifactDepotTest, WhatACrashCutShortIsTakenAnew) {
