@@ -1,5 +1,8 @@
 #include "runtime/master/conduct/skipped_records.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "runtime/base/job_errors.h"
 
@@ -8,6 +11,11 @@ namespace {
 
 // As many as a status shows on one screen.
 constexpr std::size_t kNamedMax = 10;
+
+std::int64_t InWords(absl::int128 count) {
+  constexpr absl::int128 kMost = std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(std::min(count, kMost));
+}
 
 }  // namespace
 
@@ -24,17 +32,21 @@ v1::JobError SkippedRecords::ErrorAt(const v1::SkippedRecord& record, const std:
 std::optional<v1::JobError> SkippedRecords::NothingTaken() const {
   if (named_.empty() || sum_.output_records > 0 || sum_.taken_records > 0) return std::nullopt;
   return ErrorAt(named_[0].second,
-                 absl::StrCat("all ", sum_.count, " records were left out as bad"),
+                 absl::StrCat("all ", InWords(sum_.count), " records were left out as bad"),
                  "is this the right input, and the right format? (weir jobs shows the parameters)");
 }
 
 std::optional<v1::JobError> SkippedRecords::Add(const v1::StepResult& result, bool reads_input) {
   OfStep& step = of_step_[result.step()];
-  std::int64_t count = 0;
+  absl::int128 count = 0;
   for (const v1::Counter& counter : result.counters()) {
     // A job may have a counter of that name; only with records beside it, it is this one.
     if (counter.name() == "bad_records" && !result.skipped().empty()) count += counter.value();
   }
+  // And adds to it, perhaps. A step that has left out more ends itself, and each is named up to a
+  // bound.
+  const absl::int128 named = result.skipped_size();
+  count = std::clamp(count, named, std::max(named, absl::int128(allowed_)));
   const auto add = [&](OfStep& sum) {
     sum.count += count;
     if (!reads_input) return;
@@ -49,9 +61,10 @@ std::optional<v1::JobError> SkippedRecords::Add(const v1::StepResult& result, bo
   }
   if (sum_.count <= allowed_) return std::nullopt;
   const v1::SkippedRecord& last = result.skipped(result.skipped_size() - 1);
-  return ErrorAt(last,
-                 absl::StrCat(sum_.count, " bad records, of which ", allowed_, " may be left out"),
-                 "mend or remove the records, or leave out more with --skip-bad N");
+  return ErrorAt(
+      last,
+      absl::StrCat(InWords(sum_.count), " bad records, of which ", allowed_, " may be left out"),
+      "mend or remove the records, or leave out more with --skip-bad N");
 }
 
 void SkippedRecords::Forget(std::int32_t step) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/numeric/int128.h"
 #include "weir/v1/job.pb.h"
 #include "weir/v1/steps.pb.h"
 
@@ -43,14 +44,15 @@ class SkippedRecords {
                               const std::string& advice);
 
   struct OfStep {
-    std::int64_t count = 0;
+    // Wide: workers may say anything, and sums go down again.
+    absl::int128 count = 0;
     // Where it reads the input: records that were read and are not bad. Readers of lines, rows and
     // records of one size count each record, and so do those of scripts; whole blocks (Block of
     // jobs/api/readers.h) count the pairs that are emitted, or what the job says, and no bad
     // record, so that of these only output shows that something was taken.
-    std::int64_t taken_records = 0;
+    absl::int128 taken_records = 0;
     // Where it reads the input. Vectors have all their places, whatever was taken.
-    std::int64_t output_records = 0;
+    absl::int128 output_records = 0;
   };
 
   const std::int64_t allowed_;

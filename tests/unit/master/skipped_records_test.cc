@@ -2,12 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
 #include <string>
 
 #include "runtime/base/job_errors.h"
 
 namespace weir::master {
 namespace {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 v1::StepResult ResultWith(std::int64_t bad_records, int named) {
   v1::StepResult result;
@@ -71,6 +75,31 @@ TEST(SkippedRecords, AJobThatMadeNothingOfSoundRecordsIsDone) {
   pairs.set_output_records(2);
   EXPECT_FALSE(skipped.Add(pairs, true));
   EXPECT_FALSE(skipped.NothingTaken());
+}
+
+TEST(SkippedRecords, OneStepCountsNoMoreThanItMayLeaveOut) {
+  SkippedRecords skipped(10);
+  EXPECT_FALSE(skipped.Add(ResultWith(kMost, 5), true)) << "it would have ended itself";
+  const auto error = skipped.Add(ResultWith(-7, 1), true);
+  ASSERT_TRUE(error.has_value()) << "one is named";
+  EXPECT_NE(error->message().find("11 bad records, of which 10"), std::string::npos);
+}
+
+TEST(SkippedRecords, SumsBeyondTheMostStayWhatTheyAre) {
+  SkippedRecords skipped(kMost);
+  for (int step = 0; step < 3; ++step) {
+    v1::StepResult result = ResultWith(kMost, 1);
+    result.set_step(step);
+    result.set_input_records(kMost);
+    result.set_output_records(kMost);
+    const auto error = skipped.Add(result, true);
+    EXPECT_EQ(error.has_value(), step > 0);
+  }
+  EXPECT_FALSE(skipped.NothingTaken());
+  for (const int step : {0, 1}) skipped.Forget(step);
+  EXPECT_FALSE(skipped.NothingTaken());
+  skipped.Forget(2);
+  EXPECT_FALSE(skipped.NothingTaken()) << "nothing is named any more";
 }
 
 TEST(SkippedRecords, NamesTheFirstTen) {
