@@ -141,7 +141,11 @@ absl::Status RestoreOldOutput(env::Storage& storage, const std::string& output_p
     if (!storage.Stat(places.staging).ok() && !IsWhole(storage, places.replaced)) continue;
     LogWarning("A run that was killed had moved the old output aside; it is put back",
                {{"from", places.replaced}, {"to", output}});
-    return FromStorage(storage.Rename(places.replaced, output), "cannot put the old output back");
+    const absl::Status restored = storage.Rename(places.replaced, output);
+    // Another submission, or the run itself if it is not dead, was faster: CheckOutput says of
+    // what.
+    if (absl::IsNotFound(restored) || absl::IsAlreadyExists(restored)) return absl::OkStatus();
+    return FromStorage(restored, "cannot put the old output back");
   }
   return absl::OkStatus();
 }

@@ -95,13 +95,23 @@ bool IsOfAnother(const absl::Status& status) {
          absl::IsResourceExhausted(status);
 }
 
+// A submission that finds no output between the two renames puts the old one back: each can do so
+// once, and there are not that many at one moment.
+constexpr int kReplaceTriesMax = 10;
+
 /// Where names cannot be exchanged. A crash between the two renames leaves no output; SettleOutput
 /// or RestoreOldOutput puts the old one back.
 absl::Status ReplaceByRenames(env::Storage& storage, const OutputPlaces& places) {
-  absl::Status aside = storage.Rename(places.output, places.replaced);
-  if (!aside.ok()) return FromStorage(aside, "cannot move the old output aside");
-  absl::Status renamed = storage.Rename(places.staging, places.output);
-  if (renamed.ok()) return renamed;
+  absl::Status renamed;
+  for (int tries = 0; tries < kReplaceTriesMax; ++tries) {
+    absl::Status aside = storage.Rename(places.output, places.replaced);
+    if (!aside.ok()) return FromStorage(aside, "cannot move the old output aside");
+    renamed = storage.Rename(places.staging, places.output);
+    if (renamed.ok()) return renamed;
+    const bool is_back =
+        absl::IsAlreadyExists(renamed) && absl::IsNotFound(storage.Stat(places.replaced).status());
+    if (!is_back) break;
+  }
   if (absl::Status back = storage.Rename(places.replaced, places.output); !back.ok()) {
     LogWarning("The old output cannot be put back; rename it yourself",
                {{"from", places.replaced}, {"to", places.output}, {"reason", back.message()}});

@@ -1,6 +1,7 @@
 #include "runtime/master/output/old_output.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -123,6 +124,22 @@ TEST_F(OldOutputTest, RestoresAWholeOldOutputAndNotHalfOfOne) {
   EXPECT_FALSE(Exists("/out/r"));
   Write("/out/r.weir-old-j-1/part-00001");
   EXPECT_TRUE(RestoreOldOutput(storage_, "/out/r").ok());
+  EXPECT_TRUE(Exists("/out/r/part-00001"));
+}
+
+TEST_F(OldOutputTest, OfTwoThatRestoreItAtOnceNeitherFails) {
+  EXPECT_TRUE(storage_.RemoveAll("/out/r").ok());
+  Make("/out/r.weir-old-j-1");
+  WriteOutput("/out/r.weir-old-j-1");
+  bool other = false;
+  storage_.SetGate([&](const char* operation, const std::string&) {
+    if (operation == std::string("rename") && !std::exchange(other, true)) {
+      EXPECT_TRUE(RestoreOldOutput(storage_, "/out/r").ok());
+    }
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(RestoreOldOutput(storage_, "/out/r").ok());
+  EXPECT_TRUE(other);
   EXPECT_TRUE(Exists("/out/r/part-00001"));
 }
 

@@ -189,6 +189,28 @@ TEST_F(StagedOutputTest, WhatAppearedMeanwhileStaysAside) {
   }
 }
 
+TEST_F(StagedOutputTest, ASubmissionBetweenTheRenamesDoesNotKeepTheNewOutputOut) {
+  storage_.SetExchanges(false);
+  PublishOldOutput();
+  const auto parts = StageParts(true);
+  int put_back = 0;
+  storage_.SetGate([&](const char* operation, const std::string& path) {
+    const bool between = operation == std::string("rename") && path == places_.staging &&
+                         !Exists("/out/result") && Exists(places_.replaced);
+    if (between && put_back < 2) {
+      ++put_back;
+      EXPECT_TRUE(RestoreOldOutput(storage_, "/out/result").ok());
+      EXPECT_TRUE(Exists("/out/result"));
+    }
+    return absl::OkStatus();
+  });
+  const auto committed = CommitOutput(storage_, places_, true, head_, parts);
+  EXPECT_TRUE(committed.ok()) << committed.status();
+  EXPECT_EQ(put_back, 2);
+  EXPECT_TRUE(Exists("/out/result/part-00001"));
+  EXPECT_FALSE(Exists(places_.replaced));
+}
+
 TEST_F(StagedOutputTest, FullDiskHasItsName) {
   storage_.SetFull(true);
   EXPECT_EQ(CodeOf(StageOutput(storage_, places_, false)), job_error::kDiskFull);
