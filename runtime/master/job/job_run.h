@@ -191,6 +191,8 @@ class JobRun {
   /// Asks the planner whether they would get anything, and prepares them if so.
   void LookForNewcomers();
   std::vector<RegisteredWorker> NotOfThePlan() const;
+  /// How many more the plan may name.
+  std::size_t RoomForNames() const;
   /// Leaves out of `asked` those whose place in the network is not known.
   absl::StatusOr<planner::PlanChange::Added> Describe(std::vector<RegisteredWorker> asked);
   void NewcomersAnswered(std::int64_t edit, const absl::StatusOr<bool>& get_work);

@@ -309,9 +309,14 @@ std::vector<RegisteredWorker> JobRun::NotOfThePlan() const {
   return others;
 }
 
+std::size_t JobRun::RoomForNames() const {
+  return kPlanNamesMax - std::min(workers_.size(), kPlanNamesMax);
+}
+
 void JobRun::LookForNewcomers() {
   const std::vector<RegisteredWorker> others = NotOfThePlan();
-  for (const RegisteredWorker& leaves : newcomers_.Look(others, plan_run_->num_edits())) {
+  for (const RegisteredWorker& leaves :
+       newcomers_.Look(others, plan_run_->num_edits(), RoomForNames())) {
     reservation_.LetGo(leaves.id);
   }
   if (editing_ || !joining_.empty() || newcomers_.Of(Newcomers::Stage::kSeen).empty()) return;
@@ -378,6 +383,10 @@ bool JobRun::TakeNewcomers(const planner::PlanChange& change) {
   const std::optional<std::vector<RegisteredWorker>> taken = newcomers_.Take(change.added.names);
   if (!taken) return false;
   workers_.insert(workers_.end(), taken->begin(), taken->end());
+  if (!taken->empty() && RoomForNames() == 0) {
+    LogWarning("A plan names as many workers as it may; the job takes no more new ones",
+               {{"job", status_.job_id()}, {"names", workers_.size()}});
+  }
   return true;
 }
 

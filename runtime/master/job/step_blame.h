@@ -19,7 +19,7 @@ namespace weir::master {
 
 /// A fault counts for so long, and beyond that until a step was committed after it: a job of days
 /// outlives a bad hour each week, and one that gets nowhere between its faults ends all the same.
-inline constexpr absl::Duration kFaultForgotten = absl::Hours(1);
+inline constexpr absl::Duration kFaultForgotten = absl::Minutes(60);
 
 /// A worker that is alive, under its present registration, and the room in its work directory.
 struct DiskRoom {

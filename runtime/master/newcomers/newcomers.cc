@@ -13,7 +13,7 @@ bool Same(const RegisteredWorker& a, const RegisteredWorker& b) {
 }  // namespace
 
 std::vector<RegisteredWorker> Newcomers::Look(absl::Span<const RegisteredWorker> alive,
-                                              int plan_edit) {
+                                              int plan_edit, std::size_t room) {
   std::vector<RegisteredWorker> leave;
   std::erase_if(newcomers_, [&](const Newcomer& newcomer) {
     const bool there = std::any_of(alive.begin(), alive.end(), [&](const RegisteredWorker& worker) {
@@ -28,7 +28,7 @@ std::vector<RegisteredWorker> Newcomers::Look(absl::Span<const RegisteredWorker>
     const bool known =
         std::any_of(newcomers_.begin(), newcomers_.end(),
                     [&](const Newcomer& newcomer) { return Same(worker, newcomer.worker); });
-    if (known) continue;
+    if (known || newcomers_.size() >= room) continue;
     newcomers_.push_back({.worker = worker});
     pause_ = kNewcomerPause;
   }

@@ -3,6 +3,7 @@
 // Workers that join while a job's plan runs, until it takes them: when the planner is asked whether
 // they would get anything, and who is prepared. Pure. Upstream: JobRun. Downstream: nothing.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +22,11 @@ inline constexpr absl::Duration kNewcomerPause = absl::Seconds(5);
 /// After each answer that they would get nothing the pause doubles, up to this. It begins anew when
 /// another worker joins or the plan is edited.
 inline constexpr absl::Duration kNewcomerPauseMax = absl::Seconds(40);
+/// Names of workers in one plan, alive or lost: steps that are done, and what was read of them,
+/// stay with who did them, so that a plan forgets nobody. Four times as many as may be alive; a job
+/// whose machines are replaced under new names beyond that goes on with those that it has, and is
+/// planned again for all once they are gone.
+inline constexpr std::size_t kPlanNamesMax = 4000;
 
 /// The workers that are there and that the plan in hand does not name.
 ///
@@ -33,8 +39,9 @@ class Newcomers {
  public:
   /// `alive`: all those who are there and not of the plan. `plan_edit`: how often that was edited.
   /// Returns who is not among them any more though its lease holds (it drains): it is to let go of
-  /// the job, if it has it.
-  std::vector<RegisteredWorker> Look(absl::Span<const RegisteredWorker> alive, int plan_edit);
+  /// the job, if it has it. `room`: how many the plan may still name; beyond that nobody is seen.
+  std::vector<RegisteredWorker> Look(absl::Span<const RegisteredWorker> alive, int plan_edit,
+                                     std::size_t room = kPlanNamesMax);
   /// Those about whom the planner is to be asked now: all that are seen, or prepared already. None:
   /// it is not to be asked, since nobody is new, or too early, or an answer is awaited.
   std::vector<RegisteredWorker> TakeQuestion(MonoTime now);

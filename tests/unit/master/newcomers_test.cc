@@ -46,6 +46,19 @@ std::vector<std::string> Names(const std::vector<RegisteredWorker>& workers) {
 
 MonoTime At(double seconds) { return MonoTime() + absl::Seconds(seconds); }
 
+TEST(NewcomersTest, AreSeenAsLongAsThePlanMayNameThem) {
+  Newcomers newcomers;
+  const std::vector<RegisteredWorker> alive = {Worker("c"), Worker("d"), Worker("e")};
+  EXPECT_THAT(newcomers.Look(alive, 0, /*room=*/2), IsEmpty());
+  EXPECT_THAT(Names(newcomers.TakeQuestion(At(1))), ElementsAre("c", "d"));
+  newcomers.Answered(true);
+  EXPECT_TRUE(newcomers.Prepared());
+  ASSERT_TRUE(newcomers.Take({{"c", "d"}}));
+  EXPECT_THAT(newcomers.Look({alive[2]}, 1, /*room=*/0), IsEmpty());
+  EXPECT_THAT(newcomers.TakeQuestion(At(1000)), IsEmpty()) << "the plan is full";
+  EXPECT_THAT(newcomers.Of(Stage::kSeen), IsEmpty());
+}
+
 TEST(NewcomersTest, AreAskedAboutPreparedAndTaken) {
   Newcomers newcomers;
   EXPECT_THAT(newcomers.Look({Worker("c")}, 0), IsEmpty());
