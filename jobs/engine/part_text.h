@@ -2,6 +2,7 @@
 
 // Collects the formatted lines of a part. Upstream: a job's Format. Downstream: PartSink.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -24,22 +25,25 @@ class PartText {
   PartText(const PartText&) = delete;
   PartText& operator=(const PartText&) = delete;
 
-  /// Appends one record: `format(std::string& out)` writes it.
+  /// Appends one record: `format(std::string& out)` writes it. One that writes nothing is no record
+  /// of the part: a result, but none that whoever counts the part would find.
   template <typename Format>
   absl::Status Add(Format&& format) {
+    const std::size_t before = text_.size();
     format(text_);
-    ++text_records_;
+    text_records_ += text_.size() != before ? 1 : 0;
     ++records_;
     return text_.size() < kFillBytes ? absl::OkStatus() : FlushFull();
   }
 
   absl::Status Flush() {
-    if (text_.empty() && text_records_ == 0) return absl::OkStatus();
+    if (text_.empty()) return absl::OkStatus();
     absl::Status status = sink_.AppendText(text_, text_records_);
     text_records_ = 0;
     return status;
   }
 
+  /// All that were added, also those that wrote nothing.
   std::int64_t records() const { return records_; }
 
  private:

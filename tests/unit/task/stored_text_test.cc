@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "jobs/engine/part_text.h"
 
 namespace weir::task {
 namespace {
@@ -40,6 +44,48 @@ TEST(TextRunSinkTest, CutsLongTextIntoLegalBlocksAndCountsItsRecordsOnce) {
   EXPECT_EQ(joined, text + "end\n");
   EXPECT_EQ(records, 43);
   EXPECT_EQ(blocks.blocks.size(), 4U);
+}
+
+// A part that the reducer writes itself.
+class Part : public PartSink {
+ public:
+  absl::Status Append(std::string_view bytes, std::int64_t of_bytes) override {
+    text.append(bytes);
+    records += of_bytes;
+    return absl::OkStatus();
+  }
+  std::string text;
+  std::int64_t records = 0;
+};
+
+TEST(TextRunSinkTest, ResultsWithoutTextCountAsLittleAsInAPartOfTheirOwn) {
+  const std::vector<std::vector<std::string>> all_lines = {
+      {"", "a\n", "", "b\n", ""}, {"", ""}, {"a\n"}, {}};
+  for (const std::vector<std::string>& lines : all_lines) {
+    Part part;
+    Blocks blocks;
+    TextRunSink sink(blocks);
+    PartText own(part), through_run(sink);
+    std::int64_t written = 0;
+    for (const std::string& line : lines) {
+      ASSERT_EQ(own.Add([&line](std::string& out) { out += line; }), absl::OkStatus());
+      ASSERT_EQ(through_run.Add([&line](std::string& out) { out += line; }), absl::OkStatus());
+      // Their own flushes, as of pieces that slots make: some have no text at all.
+      ASSERT_EQ(own.Flush(), absl::OkStatus());
+      ASSERT_EQ(through_run.Flush(), absl::OkStatus());
+      written += line.empty() ? 0 : 1;
+    }
+    std::string joined;
+    std::int64_t records = 0;
+    for (const auto& [block, of_block] : blocks.blocks) {
+      joined += block;
+      records += of_block;
+    }
+    EXPECT_EQ(joined, part.text);
+    EXPECT_EQ(records, written);
+    EXPECT_EQ(part.records, written);
+    EXPECT_EQ(own.records(), std::ssize(lines)) << "results, which later plans reckon with";
+  }
 }
 
 TEST(TextRunSinkTest, PassesErrorsOn) {
