@@ -87,9 +87,10 @@ void AddWhatRuns(CLI::App& command, JobOptions& job, bool needs_output) {
              "in a folder NAME (default: its own name); may be repeated",
              job);
   command
-      .add_option("INPUT", job.inputs,
-                  "Files, directories (recursive; what is named .* or _* in them is left out) or "
-                  "globs (*, ?, [abc], {a,b})")
+      .add_option(
+          "INPUT", job.inputs,
+          "Files, directories (recursive) or globs (*, ?, [abc], {a,b}); what is named .* or "
+          "_* in directories, or found by a glob that does not name it so, is left out")
       ->required()
       ->type_name("PATH");
   auto* output = command.add_option("-o,--output", job.output, "Directory to make for the result");

@@ -1,5 +1,6 @@
 #include "runtime/master/input/input_expansion.h"
 
+#include <algorithm>
 #include <functional>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "runtime/base/limits.h"
 #include "runtime/base/valid_utf8.h"
 #include "runtime/master/input/earlier_results.h"
+#include "runtime/master/input/glob_pattern.h"
 #include "runtime/master/input/packed_files.h"
 #include "runtime/master/output/manifest.h"
 #include "runtime/master/output/output_places.h"
@@ -39,8 +41,6 @@ absl::Status FromStorage(const absl::Status& status, const std::string& path) {
                     absl::StrCat("input cannot be read: ", path, ": ", status.message()),
                     std::string(AdviceForErrno(ErrnoOf(status))), path);
 }
-
-bool IsGlob(std::string_view path) { return path.find_first_of("*?[{") != std::string_view::npos; }
 
 // What a name that weir cannot read through says it is packed by; empty for others.
 std::string_view PackedBy(std::string_view path) {
@@ -81,17 +81,38 @@ class Expansion {
                         absl::StrCat("no file matches the pattern ", input),
                         "check the pattern; quote it so that the shell leaves it alone", input);
     }
-    for (const std::string& match : *matches) {
-      absl::StatusOr<env::FileInfo> matched = storage_.Stat(match);
-      if (!matched.ok()) return FromStorage(matched.status(), match);
-      if (absl::Status status = Add(*matched, 0, /*named=*/true); !status.ok()) return status;
-    }
-    return absl::OkStatus();
+    return AddMatches(input, *matches);
   }
 
   InputList Take() { return std::move(list_); }
 
  private:
+  absl::Status AddMatches(const std::string& input, const std::vector<std::string>& matches) {
+    const std::vector<std::string> alternatives = Alternatives(input);
+    bool any_data = false;
+    for (const std::string& match : matches) {
+      // Only such names are left out; whatever else glob has found, it knows best.
+      const bool is_marked = match.starts_with('_') || match.find("/_") != std::string::npos;
+      if (is_marked && !AsksFor(alternatives, match)) continue;
+      absl::StatusOr<env::FileInfo> matched = storage_.Stat(match);
+      if (!matched.ok()) return FromStorage(matched.status(), match);
+      if (IsManifest(*matched, false) && !NamesManifest(alternatives)) continue;
+      if (absl::Status status = Add(*matched, 0, /*named=*/true); !status.ok()) return status;
+      any_data = true;
+    }
+    if (any_data) return absl::OkStatus();
+    return InputError(absl::StatusCode::kNotFound, job_error::kInputNotFound,
+                      absl::StrCat("the pattern ", input,
+                                   " matches names alone that begin with '_', or manifests of "
+                                   "results, which are no data"),
+                      "name them without a wildcard if they are to be read", input);
+  }
+
+  static bool NamesManifest(const std::vector<std::string>& alternatives) {
+    return std::any_of(alternatives.begin(), alternatives.end(),
+                       [](const std::string& pattern) { return NameOf(pattern) == kManifestName; });
+  }
+
   absl::Status Add(const env::FileInfo& info, int depth, bool named) {
     if (info.is_directory) {
       if (directories_ != nullptr) directories_->push_back(info);

@@ -19,8 +19,9 @@ namespace weir::master {
 /// whose name (or a folder's name on the way) begins with "." or "_", as Hadoop leaves them out,
 /// and without the manifest of a job's result. A path that was named is taken whatever its name is.
 /// A pattern with *, ?, [ or {a,b} is a glob unless a file has exactly that name; its matches are
-/// sorted. A file that is named twice counts twice. Errors, each with a JobError: INPUT_NOT_FOUND
-/// (no such path, no match, a link in a directory that
+/// sorted. Its wildcards do not match a "_" that begins a name, nor a result's manifest, as they do
+/// not match a "." there. A file that is named twice counts twice. Errors, each with a JobError:
+/// INPUT_NOT_FOUND (no such path, no match, none that is data, a link in a directory that
 ///   leads nowhere), INPUT_UNREADABLE (not permitted, neither file nor directory, a link that leads
 ///   back to a directory above it or to itself, directories nested too deeply, a job's result of
 ///   which parts are missing or have another size),

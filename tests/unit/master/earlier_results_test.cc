@@ -76,6 +76,31 @@ TEST_F(EarlierResultsTest, APartThatIsMissingOrOfAnotherSizeIsNamed) {
   EXPECT_EQ(ExpandInputs(storage_, {out_ + "/part-*"})->files.size(), 1u) << "asked for by name";
 }
 
+TEST_F(EarlierResultsTest, APatternReadsThePartsAndNotWhatIsSaidOfThem) {
+  std::filesystem::create_directory(out_ + "/_weir");
+  std::ofstream(out_ + "/_weir/plan.json") << "{}";
+  std::ofstream(out_ + "/_SUCCESS") << "";
+  for (const std::string& pattern : {out_ + "/*", root_ + "/*/*", root_ + "/{out,none}/{*,x}"}) {
+    const absl::StatusOr<InputList> list = ExpandInputs(storage_, {pattern});
+    ASSERT_TRUE(list.ok()) << list.status();
+    ASSERT_EQ(list->files.size(), 2u) << pattern;
+    EXPECT_EQ(list->files[0].path, out_ + "/part-00000");
+    EXPECT_EQ(list->files[1].path, out_ + "/part-00001");
+  }
+  // What a pattern names by its beginning, or whole, was meant.
+  EXPECT_EQ(ExpandInputs(storage_, {out_ + "/_weir/*"})->files.size(), 1u);
+  EXPECT_EQ(ExpandInputs(storage_, {out_ + "/_w*"})->files.size(), 1u);
+  EXPECT_EQ(ExpandInputs(storage_, {root_ + "/*/manifest.json"})->files.size(), 1u);
+  EXPECT_EQ(ExpandInputs(storage_, {out_ + "/manifest.json"})->files.size(), 1u);
+  const v1::JobError none = ErrorOf(out_ + "/m*");
+  EXPECT_EQ(none.code(), job_error::kInputNotFound);
+  EXPECT_NE(none.message().find("which are no data"), std::string::npos) << none.message();
+  // A file of that name which somebody else wrote is data.
+  std::filesystem::create_directory(root_ + "/other");
+  std::ofstream(root_ + "/other/manifest.json") << "{}";
+  EXPECT_EQ(ExpandInputs(storage_, {root_ + "/other/*"})->files.size(), 1u);
+}
+
 TEST_F(EarlierResultsTest, AManifestOfSomebodyElseIsAFileLikeOthers) {
   const std::string other = root_ + "/other";
   std::filesystem::create_directory(other);
