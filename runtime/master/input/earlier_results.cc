@@ -1,16 +1,23 @@
 #include "runtime/master/input/earlier_results.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "runtime/base/errno_advice.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/master/input/glob_pattern.h"
 #include "runtime/master/output/manifest.h"
+#include "runtime/master/output/output_places.h"
 
 namespace weir::master {
 namespace {
@@ -46,6 +53,74 @@ bool AreOne(const env::FileInfo& a, const env::FileInfo& b) {
   const bool same_file = a.version.inode != 0 && a.version.inode == b.version.inode &&
                          a.version.device == b.version.device;
   return same_file || a.path == b.path;
+}
+
+// Where a directory will be: below one that is there.
+struct PlaceToBe {
+  env::FileInfo above;
+  std::vector<std::string> names;  // from there to the directory, at least its own
+};
+
+// None where nothing above it can be looked at.
+std::optional<PlaceToBe> PlaceOf(env::Storage& storage, const std::string& directory) {
+  std::string above = directory;
+  absl::StatusOr<env::FileInfo> there = absl::NotFoundError("");
+  std::vector<std::string> names;
+  while (!there.ok() && above.size() > 1) {
+    const std::size_t slash = above.rfind('/');
+    if (slash == std::string::npos) return std::nullopt;
+    names.insert(names.begin(), above.substr(slash + 1));
+    above.resize(slash == 0 ? 1 : slash);
+    there = storage.Stat(above);
+  }
+  if (!there.ok()) return std::nullopt;
+  return PlaceToBe{*there, std::move(names)};
+}
+
+// True of what lies in a directory of the input by these names, from the one with number `begin`.
+bool IsReadBelow(const std::vector<std::string>& names, std::size_t begin) {
+  return std::none_of(names.begin() + static_cast<std::ptrdiff_t>(begin), names.end(),
+                      IsHiddenName);
+}
+
+// True if the pattern, which has no braces, leads to `above`, whatever links it goes by.
+bool LeadsTo(env::Storage& storage, const std::string& pattern, const env::FileInfo& above) {
+  std::vector<std::string> found = {pattern};
+  if (!storage.Stat(pattern).ok()) {
+    found = storage.Glob(pattern).value_or(std::vector<std::string>());
+  }
+  return std::any_of(found.begin(), found.end(), [&](const std::string& path) {
+    const absl::StatusOr<env::FileInfo> info = storage.Stat(path);
+    return info.ok() && AreOne(*info, above);
+  });
+}
+
+// True if a pattern without braces will match the place, a directory above it that is to be made,
+// or its first part, once they are there.
+bool WillMatch(env::Storage& storage, const std::string& pattern, const PlaceToBe& place) {
+  std::vector<std::string> patterns = absl::StrSplit(pattern, '/', absl::SkipEmpty());
+  std::vector<std::string> names = place.names;
+  names.push_back(PartName(0));
+  for (std::size_t num_names = 1; num_names <= std::min(names.size(), patterns.size());
+       ++num_names) {
+    const std::size_t num_before = patterns.size() - num_names;
+    const auto before = patterns.begin() + static_cast<std::ptrdiff_t>(num_before);
+    if (!std::equal(before, patterns.end(), names.begin(), MatchesName)) continue;
+    if (!IsReadBelow(names, num_names)) continue;
+    const std::string folder = absl::StrCat(pattern.starts_with('/') ? "/" : "",
+                                            absl::StrJoin(patterns.begin(), before, "/"));
+    if (LeadsTo(storage, folder, place.above)) return true;
+  }
+  return false;
+}
+
+absl::Status ReadAgain(const std::string& what) {
+  return StatusFromJobError(
+      absl::StatusCode::kInvalidArgument,
+      MakeJobError(job_error::kInvalidJob,
+                   absl::StrCat(what, ": whoever runs on that again would read it as data"),
+                   "choose an output beside the input, or one whose name begins with '_' or '.', "
+                   "which jobs leave out"));
 }
 
 absl::Status Inside(const std::string& message) {
@@ -103,26 +178,27 @@ absl::Status CheckOutputOutside(env::Storage& storage,
                                 const std::vector<env::FileInfo>& directories,
                                 const std::string& output) {
   if (directories.empty()) return absl::OkStatus();
-  std::string above = output;
-  absl::StatusOr<env::FileInfo> there = absl::NotFoundError("");
-  while (!there.ok() && above.size() > 1) {
-    const std::size_t slash = above.rfind('/');
-    if (slash == std::string::npos) return absl::OkStatus();
-    if (IsHiddenName(above.substr(slash + 1))) return absl::OkStatus();
-    above.resize(slash == 0 ? 1 : slash);
-    there = storage.Stat(above);
-  }
-  if (!there.ok()) return absl::OkStatus();
+  const std::optional<PlaceToBe> place = PlaceOf(storage, output);
+  if (!place || !IsReadBelow(place->names, 0)) return absl::OkStatus();
   for (const env::FileInfo& directory : directories) {
-    if (!AreOne(directory, *there)) continue;
-    return StatusFromJobError(
-        absl::StatusCode::kInvalidArgument,
-        MakeJobError(
-            job_error::kInvalidJob,
-            absl::StrCat("the output ", output, " would lie in a directory of the input, ",
-                         directory.path, ": whoever runs on that again would read it as data"),
-            "choose an output beside the input, or one whose name begins with '_' or '.', "
-            "which jobs leave out"));
+    if (!AreOne(directory, place->above)) continue;
+    return ReadAgain(absl::StrCat("the output ", output, " would lie in a directory of the input, ",
+                                  directory.path));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOutputUnmatched(env::Storage& storage, const std::vector<std::string>& inputs,
+                                  const std::string& output) {
+  std::optional<PlaceToBe> place;
+  for (const std::string& input : inputs) {
+    if (!IsGlob(input) || storage.Stat(input).ok()) continue;
+    if (!place) place = PlaceOf(storage, output);
+    if (!place) return absl::OkStatus();
+    for (const std::string& pattern : Alternatives(input)) {
+      if (!WillMatch(storage, pattern, *place)) continue;
+      return ReadAgain(absl::StrCat("the input ", input, " would match the output ", output));
+    }
   }
   return absl::OkStatus();
 }

@@ -45,4 +45,13 @@ absl::Status CheckOutputOutside(env::Storage& storage,
                                 const std::vector<env::FileInfo>& directories,
                                 const std::string& output);
 
+/// The same for what globs among `inputs` would match once the output is there: itself, a directory
+/// on the way to it that is yet to be made, or the first of its parts.
+///
+/// Errors: INVALID_JOB, naming output and glob.
+/// Blocking: as CheckOutputOutside, and one Glob for each number of names that the two may share.
+/// Thread-safety: as storage. Checked by: tests/unit/master/earlier_results_test.cc.
+absl::Status CheckOutputUnmatched(env::Storage& storage, const std::vector<std::string>& inputs,
+                                  const std::string& output);
+
 }  // namespace weir::master

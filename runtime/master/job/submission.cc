@@ -143,10 +143,12 @@ absl::StatusOr<InputList> ListInputs(env::Storage& storage, const v1::JobSpec& s
   if (absl::Status outside = CheckInputsOutside(storage, *input, places.output); !outside.ok()) {
     return outside;
   }
-  if (absl::Status outside = CheckOutputOutside(storage, directories, places.output);
-      !outside.ok()) {
-    return outside;
+  absl::Status outside = CheckOutputOutside(storage, directories, places.output);
+  if (outside.ok()) {
+    outside =
+        CheckOutputUnmatched(storage, {spec.inputs().begin(), spec.inputs().end()}, places.output);
   }
+  if (!outside.ok()) return outside;
   return input;
 }
 

@@ -174,5 +174,40 @@ TEST_F(EarlierResultsTest, AnOutputThatWouldBecomeInputIsFound) {
   }
 }
 
+TEST_F(EarlierResultsTest, AnOutputThatAGlobWouldMatchIsFound) {
+  const std::string in = root_ + "/in";
+  std::filesystem::create_directories(in + "/deep");
+  std::ofstream(in + "/data") << "x\n";
+  const auto matched = [&](const std::string& input, const std::string& output) {
+    return !CheckOutputUnmatched(storage_, {root_ + "/out", input}, output).ok();
+  };
+  const absl::Status found = CheckOutputUnmatched(storage_, {in + "/*"}, in + "/new");
+  EXPECT_EQ(JobErrorFromStatus(found).code(), job_error::kInvalidJob);
+  EXPECT_NE(found.message().find("the input " + in + "/* would match the output " + in + "/new: "),
+            absl::string_view::npos)
+      << found;
+  EXPECT_TRUE(matched(in + "/{d*,n?w}", in + "/new"));
+  EXPECT_TRUE(matched(root_ + "/i*/*", in + "/new"));
+  EXPECT_TRUE(matched(in + "/*", in + "/a/b")) << "a folder above it is to be made";
+  EXPECT_TRUE(matched(in + "/*/*", in + "/a/b"));
+  EXPECT_TRUE(matched(in + "/*/part-*", in + "/new")) << "its parts";
+  EXPECT_TRUE(matched(in + "/deep/*", in + "/deep/new"));
+  std::filesystem::create_symlink(in, root_ + "/link");
+  EXPECT_TRUE(matched(root_ + "/link/*", in + "/new")) << "by another way";
+  EXPECT_TRUE(matched(in + "/*", root_ + "/link/new"));
+  // What it will not match, or what jobs leave out.
+  EXPECT_FALSE(matched(in + "/d*", in + "/new"));
+  EXPECT_FALSE(matched(in + "/*.txt", in + "/new"));
+  EXPECT_FALSE(matched(in + "/*", root_ + "/new"));
+  EXPECT_FALSE(matched(in + "/*", in + "/_new"));
+  EXPECT_FALSE(matched(in + "/*", in + "/.new"));
+  EXPECT_FALSE(matched(in + "/*", in + "/_a/b"));
+  EXPECT_FALSE(matched(in + "/*", in + "/a/_b"));
+  EXPECT_FALSE(matched(in + "/*/*.csv", in + "/new"));
+  EXPECT_FALSE(matched(in + "/data", in + "/new")) << "no glob";
+  std::ofstream(in + "/n*w") << "x\n";
+  EXPECT_FALSE(matched(in + "/n*w", in + "/new")) << "a file has this very name";
+}
+
 }  // namespace
 }  // namespace weir::master
