@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
@@ -26,18 +28,53 @@ namespace {
 constexpr char kDescription[] = "Weir runs MapReduce jobs whose data movement is planned.";
 constexpr char kFooter[] =
     "Examples:\n"
-    "  weir run wordcount books -o counts              count words with all cores of this machine\n"
-    "  weir plan wordcount books                       predict the time, run nothing\n"
-    "  weir master & weir worker & weir worker &       a small cluster on this machine\n"
-    "  weir submit wordcount /data -o /out --wait      run on it\n"
+    "  weir run wordcount books -o counts           count words with all cores here\n"
+    "  weir plan wordcount books                    predict the time, run nothing\n"
+    "  weir master & weir worker & weir worker &    a small cluster on this machine\n"
+    "  weir submit wordcount /data -o /out --wait   run on it\n"
     "\n"
-    "Data goes to stdout, progress and errors to stderr, always without colours; the progress bar "
-    "is\n"
-    "for terminals only. 'weir COMMAND --help' shows the flags of a command.\n"
-    "Exit codes: 0 ok, 1 job failed or a check found something wrong, 2 wrong use, 3 master out\n"
-    "of reach, 4 refused (input that cannot be read, output that cannot be written, the state of\n"
-    "the cluster, or a daemon that cannot start), 5 cancelled, 6 deadline passed, 70 bug in weir,\n"
-    "130 interrupted.";
+    "Data goes to stdout, progress and errors to stderr, always without colours; the\n"
+    "progress bar is for terminals only. 'weir COMMAND --help' shows the flags of a\n"
+    "command.\n"
+    "Exit codes: 0 ok, 1 job failed or a check found something wrong, 2 wrong use,\n"
+    "3 master out of reach, 4 refused (input that cannot be read, output that cannot\n"
+    "be written, the state of the cluster, or a daemon that cannot start),\n"
+    "5 cancelled, 6 deadline passed, 70 bug in weir, 130 interrupted.";
+
+// What a terminal has that nobody has made wider.
+constexpr std::size_t kHelpColumns = 80;
+
+std::string WrappedText(const std::string& text, std::size_t columns) {
+  std::string lines;
+  std::size_t used = 0;
+  for (const absl::string_view word : absl::StrSplit(text, ' ')) {
+    if (!lines.empty()) {
+      const bool fits = used + 1 + word.size() <= columns;
+      lines.push_back(fits ? ' ' : '\n');
+      used = fits ? used + 1 : 0;
+    }
+    lines.append(word.data(), word.size());
+    used += word.size();
+  }
+  return lines;
+}
+
+// CLI11 leaves a sentence on one line, which terminals then break within words and put below the
+// names of flags.
+class WrappedHelp : public CLI::Formatter {
+ public:
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return WrappedText(option->get_description(), kHelpColumns - get_column_width());
+  }
+  std::string make_subcommand(const CLI::App* command) const override {
+    std::stringstream out;
+    CLI::detail::format_help(
+        out, command->get_display_name(true),
+        WrappedText(command->get_description(), kHelpColumns - get_column_width()),
+        get_column_width());
+    return out.str();
+  }
+};
 
 // Where an argument may be repeated, CLI11 takes "[a,b]" for a list of its own and never hands on
 // the brackets of a glob; "++" is the end of a command to it. So these pass it behind this mark,
@@ -75,6 +112,7 @@ std::unique_ptr<CLI::App> BuildTree(const TakeCommand& take) {
   auto app = std::make_unique<CLI::App>(kDescription, "weir");
   app->require_subcommand(1);
   app->footer(kFooter);
+  app->formatter(std::make_shared<WrappedHelp>());  // of all commands, which are added after it
   app->set_help_flag("-h,--help", "Show this help");
   app->failure_message(CLI::FailureMessage::simple);
   AddRunCommands(*app, take);

@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "runtime/client/flags/exit_codes.h"
 #include "runtime/client/flags/written_help.h"
 
@@ -391,6 +393,32 @@ TEST(CommandLine, HelpGoesToStdoutForEveryCommand) {
   EXPECT_NE(ParseCommandLine({"--help"}).out.find("Exit codes"), std::string::npos);
   EXPECT_EQ(ParseCommandLine({"version", "--help"}).out.find("weir run"), std::string::npos)
       << "its examples are its own";
+}
+
+TEST(CommandLine, SentencesOfHelpAreWrappedForATerminal) {
+  std::vector<Words> all = {Words()};
+  for (const CommandDescription& command : DescribeCommandLine({}).commands) {
+    if (command.name == "streaming") continue;  // written by hand
+    all.push_back({command.name});
+    for (const CommandDescription& inner : command.commands) {
+      all.push_back({command.name, inner.name});
+    }
+  }
+  for (Words words : all) {
+    words.push_back("--help");
+    const std::string help = ParseCommandLine(words).out;
+    // Examples are as long as they are.
+    const std::string flags = help.substr(0, help.find("Examples:"));
+    for (const std::string& line : std::vector<std::string>(absl::StrSplit(flags, '\n'))) {
+      if (!absl::StartsWith(line, "  ")) continue;
+      EXPECT_LE(line.size(), 80U) << words.front() << ": " << line;
+    }
+  }
+  const std::string run = ParseCommandLine({"run", "--help"}).out;
+  EXPECT_NE(run.find("\n                              "), std::string::npos);
+  EXPECT_NE(run.find("--set NAME=VALUE ...        Parameter of the job, NAME=VALUE; may be"),
+            std::string::npos)
+      << run;
 }
 
 TEST(CommandLine, AHelpWrittenByHandIsDataToo) {
