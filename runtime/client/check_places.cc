@@ -43,7 +43,9 @@ absl::Status CheckPlace(const std::string& what, std::string_view code, const st
     return Refused(
         job_error::kInvalidJob,
         absl::StrCat(what, " is '-', and weir works with files, not with a pipe"),
-        "write standard input to a file first and name that; a file of this name is ./-");
+        code == job_error::kOutputUnusable
+            ? "name a directory to make; one of this name is ./-"
+            : "write standard input to a file first and name that; a file of this name is ./-");
   }
   const std::string scheme = SchemeOf(place);
   if (scheme.empty()) return absl::OkStatus();
@@ -64,6 +66,15 @@ std::filesystem::path RealPath(const std::string& path) {
   std::error_code error;
   std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
   return error ? std::filesystem::path(path).lexically_normal() : real;
+}
+
+// Other programs take "-" for standard output; here a file of that name came to be.
+absl::Status CheckNoDash(std::string_view flag, const std::string& file) {
+  if (file != "-") return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(std::string(flag),
+                   " -: it is no file; name /dev/stdout for standard output, "
+                   "or ./- for a file of this name"));
 }
 
 bool IsSameFile(const env::FileInfo& a, const env::FileInfo& b) {
@@ -136,6 +147,7 @@ absl::Status CheckWritesApart(const std::vector<FlagPath>& written,
   for (std::size_t i = 0; i < written.size(); ++i) {
     const auto& [flag, file] = written[i];
     if (file.empty()) continue;
+    if (absl::Status named = CheckNoDash(flag, file); !named.ok()) return named;
     const std::string path = AbsolutePath(file, host.working_directory);
     const auto is_one_with = [&](const std::string& other) {
       return !other.empty() && AreOneFile(path, AbsolutePath(other, host.working_directory), host);
@@ -156,6 +168,7 @@ absl::Status CheckWritesApart(const std::vector<FlagPath>& written,
 }
 
 absl::Status CheckWritable(std::string_view flag, const std::string& file, CommandHost& host) {
+  if (absl::Status named = CheckNoDash(flag, file); !named.ok()) return named;
   const std::string path = AbsolutePath(file, host.working_directory);
   const auto wrong = [&](const std::string& why) {
     return absl::InvalidArgumentError(

@@ -19,7 +19,8 @@ namespace weir::client {
 /// Errors, with a JobError: INVALID_JOB, INPUT_UNREADABLE, OUTPUT_UNUSABLE.
 absl::Status CheckPlaces(const JobOptions& job);
 
-/// Checks, as far as that is known before, that a file that a flag names can be written.
+/// Checks, as far as that is known before, that a file that a flag names can be written. "-" is
+/// none, as for inputs.
 /// Errors: kInvalidArgument, naming flag and path.
 absl::Status CheckWritable(std::string_view flag, const std::string& file, CommandHost& host);
 
@@ -35,7 +36,8 @@ absl::Status CheckPictures(const PictureOptions& pictures, const JobOptions& job
 using FlagPath = std::pair<std::string, std::string>;
 
 /// Checks that no file to be written is one that is read, by any name, and that no two of them are
-/// one. What is no regular file, as /dev/null, is written in place and may be named by any flags.
+/// one. What is no regular file, as /dev/null, is written in place and may be named by any flags;
+/// "-" by none.
 /// Errors: kInvalidArgument, naming flags and path.
 /// Checked by: tests/unit/client/check_places_test.cc.
 absl::Status CheckWritesApart(const std::vector<FlagPath>& written,

@@ -265,6 +265,7 @@ class Data(SortingTest):
         self.assertEqual(os.path.getsize(path), 10 * RECORD)
         self.generate("in", 5, "--overwrite")
         self.assert_fails(self.weir("data", "generate", "terasort", "--records", "5", "-o", self.dir), 4, "directory")
+        self.assert_fails(self.weir("data", "generate", "terasort", "--records", "5", "-o", "-"), 2, "./-")
         nowhere = self.path("nowhere/file")
         self.assert_fails(self.weir("data", "generate", "terasort", "--records", "5", "-o", nowhere), 4,
                           "OUTPUT_UNUSABLE", nowhere, "make the directory first")

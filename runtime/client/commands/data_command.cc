@@ -263,6 +263,12 @@ std::string RecordsText(const DataSummary& summary) {
 int GenerateData(const GenerateDataOptions& options, CommandHost& host) {
   const auto data = FindData(options.job, host);
   if (!data.ok()) return ReportCallError(data.status(), options.json, host);
+  if (options.output == "-") {
+    return ReportCallError(
+        absl::InvalidArgumentError("--output -: records are written to a file of the disk, not to "
+                                   "standard output; a file of this name is ./-"),
+        options.json, host);
+  }
   const std::string path = AbsolutePath(options.output, host.working_directory);
   if (const absl::Status there = CheckOutput(path, options.overwrite); !there.ok()) {
     return ReportCallError(there, options.json, host);

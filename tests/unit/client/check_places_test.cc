@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 
+#include "runtime/base/job_errors.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/exit_codes.h"
 #include "tests/unit/client/scripted_master_test_base.h"
@@ -53,6 +54,20 @@ TEST_F(CheckPlacesTest, TwoPicturesNeedTwoFiles) {
   EXPECT_NE(MessageOf({.gantt = "old.svg", .trace = "old.svg"}).find("--gantt and --trace name"),
             std::string::npos);
   EXPECT_EQ(MessageOf({.gantt = "/dev/null", .trace = "/dev/null"}), "");
+}
+
+TEST_F(CheckPlacesTest, ADashIsNoFile) {
+  for (const PictureOptions& pictures :
+       {PictureOptions{.gantt = "-", .trace = ""}, PictureOptions{.gantt = "", .trace = "-"},
+        PictureOptions{.gantt = "-", .trace = "-"}}) {
+    EXPECT_NE(MessageOf(pictures).find(" -: it is no file; name /dev/stdout"), std::string::npos);
+  }
+  EXPECT_EQ(MessageOf({.gantt = "./-", .trace = "/dev/stdout"}), "");
+  EXPECT_FALSE(CheckWritesApart({{"--gantt", ""}, {"--plan", "-"}}, {}, host_).ok());
+  job_.inputs = {"text"};
+  job_.output = "-";
+  EXPECT_EQ(JobErrorFromStatus(CheckPlaces(job_)).advice(),
+            "name a directory to make; one of this name is ./-");
 }
 
 TEST_F(CheckPlacesTest, PicturesStayOutOfTheOutput) {
