@@ -14,6 +14,7 @@
 #include "runtime/base/valid_utf8.h"
 #include "runtime/master/input/earlier_results.h"
 #include "runtime/master/input/glob_pattern.h"
+#include "runtime/master/input/input_look.h"
 #include "runtime/master/input/packed_files.h"
 #include "runtime/master/output/manifest.h"
 #include "runtime/master/output/output_places.h"
@@ -225,6 +226,7 @@ absl::StatusOr<InputList> ExpandInputs(env::Storage& storage,
   }
   InputList list = expansion.Take();
   FindBorders(storage, list);
+  LookAtInput(storage, list);
   return list;
 }
 

@@ -26,9 +26,9 @@ namespace weir::master {
 ///   back to a directory above it or to itself, directories nested too deeply, a job's result of
 ///   which parts are missing or have another size),
 ///   INVALID_JOB (more than limits::kInputFilesMax files).
-/// Of large packed files it finds the borders (packed_files.h).
-/// `begins`, if given, is told each input before it is looked at; `directories`, if given, gets all
-/// that files were taken from, as often as that was done.
+/// Of large packed files it finds the borders (packed_files.h); at some places of plain ones it
+/// looks (input_look.h). `begins`, if given, is told each input before it is looked at;
+/// `directories`, if given, gets all that files were taken from, as often as that was done.
 /// Blocking: as many Storage calls as there are directories. Thread-safety: as storage.
 /// Checked by: tests/unit/master/input_expansion_test.cc.
 absl::StatusOr<InputList> ExpandInputs(env::Storage& storage,

@@ -4,6 +4,7 @@
 // Upstream: input_expansion lists the files. Downstream: the map steps of the plan.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "planner/job/job_shape.h"
 #include "planner/plan/units.h"
 #include "runtime/env/storage.h"
+#include "weir/v1/journal.pb.h"
 #include "weir/v1/steps.pb.h"
 
 namespace weir::master {
@@ -27,6 +29,8 @@ struct InputFile {
 struct InputList {
   std::vector<InputFile> files;
   std::int64_t total_bytes = 0;
+  /// What LookAtInput saw; nothing: it did not look, or could not.
+  std::optional<v1::JobShapeLearned::InputLook> look = {};
 };
 
 /// What one mapper has to read alone (a packed file, or what lies between two of its borders), as

@@ -268,6 +268,7 @@ void JobRun::Learn() {
   shape.set_num_workers(static_cast<std::int32_t>(workers_.size()));
   if (planning_.data_seen() != nullptr) *shape.mutable_seen() = *planning_.data_seen();
   shape.set_input_fingerprint(input_->Fingerprint());
+  if (input_->input().look) *shape.mutable_look() = *input_->input().look;
   // Workers of one machine differ by chance only.
   if (SameHost(workers_)) shape.clear_workers();
   for (const std::string& outlier : shape.outliers()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 
 #include "runtime/master/learning/learned_shape.h"
@@ -27,7 +28,38 @@ double KeysElsewhere(const v1::JobShapeLearned::DataSeen& one,
   return apart / 2;
 }
 
+// Text of one kind differs by more than chance alone: it is about other things elsewhere.
+constexpr double kCountsApart = 0.1;
+// Standard deviations of counts of independent draws.
+constexpr double kChance = 3;
+
+bool CountsAlike(std::int64_t one, std::int64_t one_bytes, std::int64_t other,
+                 std::int64_t other_bytes) {
+  const double scale = static_cast<double>(one_bytes) / static_cast<double>(other_bytes);
+  const auto count = static_cast<double>(one);
+  const double expected = static_cast<double>(other) * scale;
+  return std::abs(count - expected) <=
+         kCountsApart * std::max(count, expected) + kChance * std::sqrt(count + expected * scale);
+}
+
 }  // namespace
+
+bool LooksAlike(const v1::JobShapeLearned::InputLook& one,
+                const v1::JobShapeLearned::InputLook& other) {
+  if (one.bytes() <= 0 || other.bytes() <= 0) return true;
+  const bool same_size =
+      Near(static_cast<double>(one.bytes()), static_cast<double>(other.bytes()), kSameSizeFactor);
+  return CountsAlike(one.lines(), one.bytes(), other.lines(), other.bytes()) &&
+         CountsAlike(one.words(), one.bytes(), other.words(), other.bytes()) &&
+         (!same_size ||
+          CountsAlike(one.new_words(), one.bytes(), other.new_words(), other.bytes()));
+}
+
+bool CountsUnsampled(const v1::JobShapeLearned& known, const v1::JobShapeLearned::InputLook* look,
+                     double job_seconds_per_byte) {
+  if (look == nullptr || !known.has_look() || LooksAlike(known.look(), *look)) return true;
+  return known.map_seconds_per_byte() > kRatesTell * job_seconds_per_byte;
+}
 
 bool IsAlike(const v1::JobShapeLearned::DataSeen& one, const v1::JobShapeLearned::DataSeen& other) {
   if (!Near(one.records_per_byte(), other.records_per_byte(), kAlikeFactor)) return false;

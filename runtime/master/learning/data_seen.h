@@ -24,6 +24,26 @@ bool IsAlike(const v1::JobShapeLearned::DataSeen& one, const v1::JobShapeLearned
 bool MakesAlike(const v1::JobShapeLearned& one, const v1::JobShapeLearned& other,
                 double chunk_bytes, double input_bytes);
 
+/// Says whether the inputs of two looks may be of the same kind: lines, words and, where about as
+/// many bytes were looked at, different words lie no further apart than a tenth and chance. Checked
+/// by: tests/unit/master/input_look_test.cc.
+bool LooksAlike(const v1::JobShapeLearned::InputLook& one,
+                const v1::JobShapeLearned::InputLook& other);
+
+/// A job's own rates are a guide to it where its runs take no more than so many times as long.
+inline constexpr double kRatesTell = 4;
+
+/// Says whether what is known of other data counts for an input that is not sampled.
+///
+/// Model: it does where the two look alike, or where one of them was not looked at. Where they do
+///   not, the job's own rates are nearer, unless they are no guide to this job at all, as of
+///   scripts: earlier runs took more than kRatesTell times as long a byte to map.
+/// Symbols: `job_seconds_per_byte` > 0 is what the job's own rates say of mapping, at unit rate.
+///   `look`: of this input, null = none.
+/// Checked by: tests/unit/master/input_look_test.cc, earlier_data_test.cc.
+bool CountsUnsampled(const v1::JobShapeLearned& known, const v1::JobShapeLearned::InputLook* look,
+                     double job_seconds_per_byte);
+
 /// Returns what is known of other data as it counts for the data of a sample, or nothing where the
 /// two are not alike: rates are those of before, but where a byte is dear to map is what the sample
 /// says, or says nothing of. `chunk_bytes`, `input_bytes`: as MakesAlike, which only a sample that

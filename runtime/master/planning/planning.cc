@@ -48,6 +48,33 @@ SampleScale Planning::ScaleOf(const InputList& input,
   return scale;
 }
 
+std::optional<SampleDesign> Planning::DesignOf(const JobDefinition& job, bool combines,
+                                               const InputList& input,
+                                               const std::vector<RegisteredWorker>& workers) const {
+  if (spec_.sampling() == "off") return std::nullopt;
+  // What a loop takes is in its iterations, which a sample does not run.
+  const auto loop = LoopOf(spec_, job, options_);
+  if (!loop.ok() || loop->has_value()) return std::nullopt;
+  const SamplePolicy policy = PolicyFor(
+      options_.sampling, job.info().rates,
+      {input.total_bytes, /*across_hosts=*/!workers.empty() && !SameHost(workers), combines});
+  return DesignSample(input, workers.size(), policy);
+}
+
+void Planning::LookInstead(const JobRates& rates, const InputList& input) {
+  const double job_seconds_per_byte =
+      rates.map_seconds_per_byte +
+      rates.map_output_ratio * rates.output_growth.seconds_per_output_byte;
+  if (!known_ ||
+      CountsUnsampled(*known_, input.look ? &*input.look : nullptr, job_seconds_per_byte)) {
+    return;
+  }
+  known_.reset();
+  note_ =
+      "Earlier runs of this job were of data that looks unlike this, so the job's defaults count, "
+      "not the history.";
+}
+
 void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker>& workers,
                       const std::string& busy, absl::AnyInvocable<void()> sampled) {
   const auto* known =
@@ -58,20 +85,15 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
     known_->clear_input_weights();  // where other data is dear says nothing of this
   }
   const auto job = FindJob(seams_.catalog, spec_);
-  if (spec_.sampling() == "off" || job == nullptr) return sampled();
-  // What a loop takes is in its iterations, which a sample does not run.
-  const auto loop = LoopOf(spec_, *job, options_);
-  if (!loop.ok() || loop->has_value()) return sampled();
+  if (job == nullptr) return sampled();
   const std::vector<ElementInfo> elements = ElementsOf(spec_, *job);
   const bool combines = !elements.empty() && elements.front().kind == ElementKind::kTable;
-  const SamplePolicy policy = PolicyFor(
-      options_.sampling, job->info().rates,
-      {input.total_bytes, /*across_hosts=*/!workers.empty() && !SameHost(workers), combines});
-  std::optional<SampleDesign> design = DesignSample(input, workers.size(), policy);
-  if (!design) return sampled();
-  if (!busy.empty() && known_) return sampled();
-  if (!busy.empty()) {
-    note_ = absl::StrCat("Not sampled, because ", busy, " runs: both would measure each other.");
+  std::optional<SampleDesign> design = DesignOf(*job, combines, input, workers);
+  if (!design || !busy.empty()) {
+    LookInstead(job->info().rates, input);
+    if (design && !known_) {
+      note_ = absl::StrCat("Not sampled, because ", busy, " runs: both would measure each other.");
+    }
     return sampled();
   }
   SampleScale scale = ScaleOf(input, workers);

@@ -12,12 +12,14 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+#include "jobs/api/job_definition.h"
 #include "runtime/env/callback_scope.h"
 #include "runtime/master/input/input_ranges.h"
 #include "runtime/master/learning/shape_history.h"
 #include "runtime/master/options/master_options.h"
 #include "runtime/master/options/master_seams.h"
 #include "runtime/master/planning/planned_job.h"
+#include "runtime/master/sample/sample_design.h"
 #include "runtime/master/sample/sample_run.h"
 #include "runtime/master/workers/worker_table.h"
 
@@ -37,7 +39,8 @@ class Planning {
   /// Runs a sample unless a similar job on the same input is known, the policy says no, or `busy`
   /// says whose figures it would spoil. Where a similar job on other input is known, its small part
   /// says whether that was of data alike; only then is it used, and not where nothing was seen of
-  /// that data. `sampled` comes once, perhaps at once, unless Stop comes before.
+  /// that data. Without a sample a look at some places of both says it (CountsUnsampled). `sampled`
+  /// comes once, perhaps at once, unless Stop comes before.
   void Sample(const InputList& input, const std::vector<RegisteredWorker>& workers,
               const std::string& busy, absl::AnyInvocable<void()> sampled);
   /// Plans from now on are predicted as beside these jobs.
@@ -70,6 +73,12 @@ class Planning {
   using PlanDone = absl::AnyInvocable<void(absl::StatusOr<PlannedJob>)>;
   void PlanWith(PlanRequest request, PlanDone done);
   void TakeSample(v1::JobShapeLearned shape, double chunk_bytes, double input_bytes);
+  /// Nothing: the job is not to be sampled.
+  std::optional<SampleDesign> DesignOf(const JobDefinition& job, bool combines,
+                                       const InputList& input,
+                                       const std::vector<RegisteredWorker>& workers) const;
+  /// Forgets what is known of data that looks unlike this.
+  void LookInstead(const JobRates& rates, const InputList& input);
   SampleScale ScaleOf(const InputList& input, const std::vector<RegisteredWorker>& workers) const;
 
   const MasterSeams& seams_;

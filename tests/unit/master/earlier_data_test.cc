@@ -39,6 +39,17 @@ class EarlierDataTest : public MasterTest {
     return plan && plan->ok() ? **plan : v1::Plan();
   }
 
+  /// Writes 12 MB of rows, too few to be sampled, whose keys are those numbers, one after the
+  /// other.
+  void WriteRows(const std::string& path, int first_key, int end_key) {
+    std::string rows;
+    for (int key = first_key; rows.size() < 12'000'000; ++key) {
+      if (key == end_key) key = first_key;
+      rows += "key" + std::to_string(key) + ";" + std::to_string(rows.size() % 97) + "\n";
+    }
+    ASSERT_TRUE(world_->storage().WriteFile(path, rows).ok());
+  }
+
   static std::string MapTimeOrigin(const v1::Plan& plan) {
     for (const v1::PlanNumber& number : plan.numbers()) {
       if (number.name() == "map time") return number.origin();
@@ -71,6 +82,29 @@ TEST_F(EarlierDataTest, ARunThatWasNotSampledTellsOfItsOwnDataAndWhereNothingIsS
   const v1::Plan other = PlanOf(Of("/in/other", "off"));
   EXPECT_EQ(MapTimeOrigin(other), "history");
   EXPECT_FALSE(Says(other, kNothingTells));
+}
+
+constexpr char kLooksUnlike[] = "data that looks unlike this";
+
+TEST_F(EarlierDataTest, ASmallInputThatLooksLikeTheLastGoesByTheHistory) {
+  WriteRows("/in/few", 10'000, 10'400);
+  WriteRows("/in/other-few", 20'000, 20'400);
+  Run(Of("/in/few", "auto"));
+  const v1::Plan plan = PlanOf(Of("/in/other-few", "auto"));
+  EXPECT_EQ(MapTimeOrigin(plan), "history");
+  EXPECT_FALSE(Says(plan, kLooksUnlike));
+}
+
+TEST_F(EarlierDataTest, ASmallInputThatLooksUnlikeTheLastGoesByTheJobsOwnRates) {
+  WriteRows("/in/few", 10'000, 10'400);
+  WriteRows("/in/many", 10'000, 90'000);
+  Run(Of("/in/few", "auto"));
+  const v1::Plan plan = PlanOf(Of("/in/many", "auto"));
+  EXPECT_EQ(MapTimeOrigin(plan), "default");
+  EXPECT_TRUE(Says(plan, kLooksUnlike)) << plan.DebugString();
+  // Whoever does not sample is told the same, of any size.
+  EXPECT_EQ(MapTimeOrigin(PlanOf(Of("/in/many", "off"))), "default");
+  EXPECT_EQ(MapTimeOrigin(PlanOf(Of("/in/few", "off"))), "history");
 }
 
 }  // namespace
