@@ -135,6 +135,18 @@ void World::StopMaster(absl::Duration pause) {
   });
 }
 
+void World::HangMaster(absl::Duration pause) {
+  if (!MasterServes()) return;
+  Note("master stands still");
+  master_->loop->Hang();
+  After(pause, [this, loop = master_->loop] {
+    if (!loop->alive()) return;  // it was killed meanwhile
+    Note("master goes on");
+    master_went_on_ = time_.now();
+    loop->GoOn();
+  });
+}
+
 void World::CrashMasterInStorage(int operations, absl::Duration pause) {
   storage_.SetGate([this, left = operations, pause, loop = master_->loop](
                        const char*, const std::string&) mutable {
@@ -178,6 +190,7 @@ void World::KillWorker(const std::string& name) {
 
 void World::CheckNoticed(const std::string& worker, const std::string& incarnation) {
   if (!MasterServes() || network_.cuts().Part("master", worker)) return;
+  if (time_.now() - master_went_on_ <= kNoticedWithin) return;
   master_->master.jobs().Send<rpc::ListWorkers>({}, [&](const auto& response) {
     if (!response.ok()) return Wrong(response.status().ToString());
     for (const v1::WorkerStatus& status : response->workers()) {
@@ -231,7 +244,9 @@ SimWorker* World::FindWorker(const std::string& name) {
   return it == workers_.end() ? nullptr : it->second.get();
 }
 
-bool World::MasterServes() const { return master_ != nullptr && master_->serves; }
+bool World::MasterHangs() const { return master_ != nullptr && master_->loop->hung(); }
+
+bool World::MasterServes() const { return master_ != nullptr && master_->serves && !MasterHangs(); }
 
 void World::Submit(absl::Duration delay, v1::JobSpec spec) {
   spec.set_idempotency_key(absl::StrCat("key-", jobs_.size()));
@@ -303,8 +318,10 @@ bool World::Run(absl::Duration limit, absl::Duration settle) {
   while (!AllEnded()) {
     if (time_.now() > give_up || time_.events_run() > kEventsMax || !time_.RunNext()) return false;
   }
-  const MonoTime settled = time_.now() + settle;
+  MonoTime settled = time_.now() + settle;
   while (time_.now() < settled && time_.RunNext()) {
+    // Workers that hear nothing keep what they would let go of.
+    if (MasterHangs()) settled = time_.now() + settle;
   }
   return true;
 }

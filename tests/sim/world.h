@@ -78,6 +78,8 @@ class World {
   void RestartMaster(absl::Duration pause);
   /// As SIGTERM does: the master lets go of its jobs, then ends; another one starts after `pause`.
   void StopMaster(absl::Duration pause);
+  /// As SIGSTOP and SIGCONT do: for so long nothing of the master runs, and all that comes waits.
+  void HangMaster(absl::Duration pause);
   /// The next-but-`operations` file operation of the master is its last.
   void CrashMasterInStorage(int operations, absl::Duration pause);
   /// The next-but-`writes` write of the journal is the master's last: it is there, or it is not.
@@ -85,7 +87,7 @@ class World {
   /// Masters that were started so far.
   int num_masters() const { return num_masters_; }
   void StartWorker(const WorkerModel& model);
-  /// The master must know within a second, unless it is down itself by then.
+  /// The master must know within a second, unless it is down or stood still itself by then.
   void KillWorker(const std::string& name);
   void HangWorker(const std::string& name, absl::Duration pause);
   /// Parts hosts, or heals what was parted; calls and bytes follow.
@@ -112,7 +114,8 @@ class World {
     if (step_watch_) step_watch_(worker, order);
   }
 
-  /// Runs until every job has ended (or was refused) and `settle` more; false when `limit` of
+  /// Runs until every job has ended (or was refused) and `settle` more, with a master that does not
+  /// stand still; false when `limit` of
   /// virtual time or of events is over before that.
   bool Run(absl::Duration limit, absl::Duration settle);
 
@@ -121,6 +124,7 @@ class World {
   void TrySubmit(std::size_t job);
   void Poll();
   bool AllEnded() const;
+  bool MasterHangs() const;
   bool MasterServes() const;
   void CheckNoticed(const std::string& worker, const std::string& incarnation);
 
@@ -143,6 +147,7 @@ class World {
   std::vector<UserJob> jobs_;
   std::vector<std::string> wrong_;
   int num_masters_ = 0;
+  MonoTime master_went_on_;  // since it stood still
   StepWatch step_watch_;
 };
 

@@ -158,14 +158,15 @@ void ConductorRun::TakeTurnSoon() {
 }
 
 template <typename Method>
-void ConductorRun::Send(std::shared_ptr<const Order<Method>> order) {
+void ConductorRun::Send(std::shared_ptr<Order<Method>> order) {
+  const auto budget = CallBudget::Of<Method>(kOrderPatience);
   // A worker that has registered anew since knows nothing of it: an edit says what follows.
   const auto awaited = [this, order] {
     return !stopped_ && order->request.fence().worker_epoch() == WorkerOf(order->worker).epoch &&
            order->awaited();
   };
   CallWithRetry(
-      loop_, random_, CallBudget::Of<Method>(kOrderPatience),
+      loop_, random_, budget,
       callbacks_.Guard(
           [this, order, awaited](absl::Duration timeout,
                                  absl::AnyInvocable<void(absl::Status)> answered) mutable {
@@ -177,18 +178,20 @@ void ConductorRun::Send(std::shared_ptr<const Order<Method>> order) {
                       answered(response.status());
                     });
           }),
-      callbacks_.Guard([this, order, awaited, asked = loop_.Now()](const absl::Status& status) {
-        if (status.ok()) return order->taken(absl::ToDoubleSeconds(loop_.Now() - asked));
-        // A report may overtake the answer to the order that it belongs to.
-        if (!awaited()) return;
-        if (order->may_refuse && order->may_refuse(status)) return;
-        if (!LeaseMayTell(status) || loop_.Now() - order->since >= limits::kPeerPatience) {
-          return OrderFailed(order->worker, order->what, order->step, status);
-        }
-        loop_.RunAt(loop_.Now() + limits::kPeerPause, callbacks_.Guard([this, order, awaited] {
-          if (awaited()) Send<Method>(order);
-        }));
-      }));
+      callbacks_.Guard(
+          [this, order, awaited, budget, asked = loop_.Now()](const absl::Status& status) {
+            if (status.ok()) return order->taken(absl::ToDoubleSeconds(loop_.Now() - asked));
+            // A report may overtake the answer to the order that it belongs to.
+            if (!awaited()) return;
+            if (order->may_refuse && order->may_refuse(status)) return;
+            order->since = order->since + StoodStillInCall(asked, budget, loop_.Now());
+            if (!LeaseMayTell(status) || loop_.Now() - order->since >= limits::kPeerPatience) {
+              return OrderFailed(order->worker, order->what, order->step, status);
+            }
+            loop_.RunAt(loop_.Now() + limits::kPeerPause, callbacks_.Guard([this, order, awaited] {
+              if (awaited()) Send<Method>(order);
+            }));
+          }));
 }
 
 void ConductorRun::SendStep(const StepStart& start) {
@@ -206,7 +209,7 @@ void ConductorRun::SendStep(const StepStart& start) {
         conductor().step_under_way(step) && conductor().progress().step_attempt(step) == attempt;
     return current || conductor().given_up(home, {step, attempt});
   };
-  Send(std::make_shared<const Order<rpc::StartStep>>(std::move(order)));
+  Send(std::make_shared<Order<rpc::StartStep>>(std::move(order)));
 }
 
 void ConductorRun::SendGrant(const TransferStart& start) {
@@ -225,7 +228,7 @@ void ConductorRun::SendGrant(const TransferStart& start) {
            conductor().progress().transfer_attempt(*index) == attempt;
   };
   order.taken = [this, receiver](double took_s) { grant_delay_[At(receiver)].Observe(took_s); };
-  Send(std::make_shared<const Order<rpc::GrantTransfer>>(std::move(order)));
+  Send(std::make_shared<Order<rpc::GrantTransfer>>(std::move(order)));
 }
 
 void ConductorRun::SendRates(const std::vector<planner::RateOrder>& rates) {
@@ -276,7 +279,7 @@ void ConductorRun::SendRates(planner::WorkerIndex sender,
     if (!held()) CarryOut(conductor().Wake(loop_.Now()));
     return true;
   };
-  Send(std::make_shared<const Order<rpc::SetRates>>(std::move(order)));
+  Send(std::make_shared<Order<rpc::SetRates>>(std::move(order)));
 }
 
 void ConductorRun::OrderFailed(planner::WorkerIndex worker, const std::string& what,

@@ -218,7 +218,7 @@ class ConductorRun {
     std::string what;
     planner::StepIndex step = planner::kNoIndex;  // that it is to start
     typename Method::Request request = {};
-    MonoTime since = {};
+    MonoTime since = {};  // less what the master stood still
     /// False: its end was reported, or the attempt is over.
     std::function<bool()> awaited = {};
     /// `took_s`: since it was last sent.
@@ -232,7 +232,7 @@ class ConductorRun {
   void SendRates(const std::vector<planner::RateOrder>& rates);
   void SendRates(planner::WorkerIndex sender, const std::vector<planner::RateOrder>& rates);
   template <typename Method>
-  void Send(std::shared_ptr<const Order<Method>> order);
+  void Send(std::shared_ptr<Order<Method>> order);
   void OrderFailed(planner::WorkerIndex worker, const std::string& what, planner::StepIndex step,
                    const absl::Status& status);
   /// Has a transfer whose source or receiver may be gone tried again in a while; false: it was, for
@@ -289,7 +289,7 @@ class ConductorRun {
   absl::btree_set<std::int32_t> broken_off_, perhaps_broken_off_;
   absl::btree_set<std::int32_t> cancelled_again_;  // of the latter, by runs that went on
   struct NotLetGo {
-    MonoTime since;       // when it was first asked for
+    MonoTime since;       // when it was first asked for, less what the master stood still
     absl::Status answer;  // the last one
   };
   absl::btree_map<std::int32_t, NotLetGo> not_let_go_;  // of the latter, while the run is held

@@ -94,6 +94,8 @@ void ConductorRun::GoOnUnedited() {
 
 namespace {
 
+constexpr CallBudget kCancelBudget = CallBudget::Of<rpc::CancelTransfer>(limits::kCallTimeout);
+
 /// Calls that are waited for together.
 struct Cancelling {
   std::size_t awaited = 0;
@@ -120,7 +122,9 @@ void ConductorRun::EndDropped(const EditedJob& edited,
         perhaps_broken_off_.erase(number);
         not_let_go_.erase(number);
       } else {
-        not_let_go_.try_emplace(number, NotLetGo{all->since, {}}).first->second.answer = ended;
+        NotLetGo& asked = not_let_go_.try_emplace(number, NotLetGo{all->since, {}}).first->second;
+        asked.since = asked.since + StoodStillInCall(all->since, kCancelBudget, loop_.Now());
+        asked.answer = ended;
         all->worst.Update(ended);
       }
       if (--all->awaited > 0) return;
@@ -171,7 +175,7 @@ void ConductorRun::Cancel(planner::TransferIndex transfer,
   *request.mutable_fence() = FenceFor(worker, conductor().progress().transfer_attempt(transfer));
   request.set_transfer(now_->numbers.Of(transfer));
   CallWithRetry(
-      loop_, random_, CallBudget::Of<rpc::CancelTransfer>(limits::kCallTimeout),
+      loop_, random_, kCancelBudget,
       callbacks_.Guard(
           [api = worker.api, request = std::move(request)](
               absl::Duration timeout, absl::AnyInvocable<void(absl::Status)> answered) mutable {
@@ -219,30 +223,33 @@ void ConductorRun::CancelAgain(std::int32_t transfer_number, MonoTime since) {
     cancelled_again_.erase(transfer_number);
     return;
   }
-  const auto again = [this, transfer_number, since] {
-    loop_.RunAt(loop_.Now() + limits::kPeerPause, callbacks_.Guard([this, transfer_number, since] {
-      CancelAgain(transfer_number, since);
+  const auto again = [this, transfer_number](MonoTime from) {
+    loop_.RunAt(loop_.Now() + limits::kPeerPause, callbacks_.Guard([this, transfer_number, from] {
+      CancelAgain(transfer_number, from);
     }));
   };
   // What is edited now may drop it.
-  if (editing_) return again();
-  Cancel(*transfer, [this, transfer_number, since, again](const absl::Status& ended) {
-    const bool arrived = absl::IsAlreadyExists(ended);
-    if (!ended.ok() && !arrived) {
-      // One that says that it cannot break it off moves it on, and reports it.
-      if (!LeaseMayTell(ended) || loop_.Now() - since < limits::kPeerPatience) return again();
-      cancelled_again_.erase(transfer_number);
-      if (const auto moving = PerhapsMoving(transfer_number)) {
-        OrderFailed(plan().transfers[At(*moving)].receiver, builder().TransferName(*moving),
-                    planner::kNoIndex, ended);
-      }
-      return;
-    }
-    cancelled_again_.erase(transfer_number);
-    if (arrived) return;
-    if (!editing_) return MoveAnew(transfer_number);
-    broken_off_.insert(transfer_number);
-  });
+  if (editing_) return again(since);
+  Cancel(*transfer,
+         [this, transfer_number, since, asked = loop_.Now(), again](const absl::Status& ended) {
+           const bool arrived = absl::IsAlreadyExists(ended);
+           if (!ended.ok() && !arrived) {
+             // One that says that it cannot break it off moves it on, and reports it.
+             const MonoTime from = since + StoodStillInCall(asked, kCancelBudget, loop_.Now());
+             if (!LeaseMayTell(ended) || loop_.Now() - from < limits::kPeerPatience)
+               return again(from);
+             cancelled_again_.erase(transfer_number);
+             if (const auto moving = PerhapsMoving(transfer_number)) {
+               OrderFailed(plan().transfers[At(*moving)].receiver, builder().TransferName(*moving),
+                           planner::kNoIndex, ended);
+             }
+             return;
+           }
+           cancelled_again_.erase(transfer_number);
+           if (arrived) return;
+           if (!editing_) return MoveAnew(transfer_number);
+           broken_off_.insert(transfer_number);
+         });
 }
 
 void ConductorRun::Forget(planner::StepIndex step) {

@@ -243,6 +243,7 @@ class JobRun {
   /// OK when the job can be planned for `workers_`. Errors: what is missing, for its user.
   absl::Status ChooseWorkers();
   void AwaitWorkers(const absl::Status& missing);
+  void AwaitGraceEnd();
   void PlanGivenPlan();
   /// Why there is another plan than the first; empty for the first.
   std::string LossNote() const;

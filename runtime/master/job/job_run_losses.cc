@@ -13,6 +13,7 @@
 #include "runtime/master/planning/cluster_profile.h"
 #include "runtime/master/planning/given_plan.h"
 #include "runtime/master/resume/told_losses.h"
+#include "runtime/master/workers/worker_leases.h"
 
 namespace weir::master {
 bool JobRun::UsesWorker(std::size_t index) const {
@@ -159,9 +160,19 @@ void JobRun::AwaitWorkers(const absl::Status& missing) {
   LogWarning("A job waits for workers", {{"job", status_.job_id()},
                                          {"why", missing.message()},
                                          {"at_most", absl::FormatDuration(grace)}});
-  loop_.RunAt(workers_until_, callbacks_.Guard([this, plan_epoch = plan_epoch_] {
-    if (workers_awaited_ && plan_epoch == plan_epoch_) PlanForThoseAlive();
-  }));
+  AwaitGraceEnd();
+}
+
+// A master that stands still hears nobody who comes: what it missed is heard first, and they have
+// as long as ever to come.
+void JobRun::AwaitGraceEnd() {
+  loop_.RunAt(workers_until_,
+              callbacks_.Guard([this, due = workers_until_, plan_epoch = plan_epoch_] {
+                if (!workers_awaited_ || plan_epoch != plan_epoch_) return;
+                if (loop_.Now() - due < kStandstill) return PlanForThoseAlive();
+                workers_until_ = loop_.Now() + context_.options.worker_grace;
+                AwaitGraceEnd();
+              }));
 }
 
 void JobRun::PlanForThoseAlive() {

@@ -3,9 +3,12 @@
 // Calls to a worker that are asked again when nobody answered. Every call is idempotent, so asking
 // twice does no harm. Upstream: ConductorRun, JobRun. Downstream: rpc::WorkerApi.
 
+#include <algorithm>
+
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "runtime/base/mono_time.h"
 #include "runtime/env/event_loop.h"
 
 namespace weir::master {
@@ -34,5 +37,12 @@ using CallAttempt =
 /// repeating. Thread-safety: on the loop only.
 void CallWithRetry(env::EventLoop& loop, env::Random& random, CallBudget budget,
                    CallAttempt attempt, absl::AnyInvocable<void(absl::Status)> done);
+
+/// How long the caller itself stood still while a CallWithRetry that began at `asked` went on, if
+/// its failure comes at `now`: tries end with their budget, so what is beyond it is nobody's
+/// silence. Who counts how long a peer has been silent takes it off.
+inline absl::Duration StoodStillInCall(MonoTime asked, const CallBudget& budget, MonoTime now) {
+  return std::max(absl::ZeroDuration(), now - asked - budget.total);
+}
 
 }  // namespace weir::master

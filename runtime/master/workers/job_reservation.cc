@@ -69,16 +69,18 @@ void JobReservation::PrepareOn(const Reserved& reserved, v1::PrepareJobRequest r
                                  answered(response.status());
                                });
   };
-  auto done = [this, current, since, reserved, request](const absl::Status& status) {
+  auto done = [this, current, since, budget, asked = loop_.Now(), reserved,
+               request](const absl::Status& status) {
     if (!current()) return;
     if (status.ok()) {
       if (--preparing_ == 0) prepared_();
       return;
     }
-    if (LeaseMayTell(status) && loop_.Now() - since < limits::kPeerPatience) {
+    const MonoTime counted_from = since + StoodStillInCall(asked, budget, loop_.Now());
+    if (LeaseMayTell(status) && loop_.Now() - counted_from < limits::kPeerPatience) {
       loop_.RunAt(loop_.Now() + limits::kPeerPause,
-                  callbacks_.Guard([this, current, since, reserved, request] {
-                    if (current()) PrepareOn(reserved, request, since);
+                  callbacks_.Guard([this, current, counted_from, reserved, request] {
+                    if (current()) PrepareOn(reserved, request, counted_from);
                   }));
       return;
     }

@@ -82,5 +82,13 @@ TEST_F(CallRetryTest, PassesOnWhatDoesNotHelpToAskAgain) {
   EXPECT_EQ(num_tries_, 3);
 }
 
+TEST_F(CallRetryTest, TimeBeyondItsBudgetIsTheCallersOwn) {
+  constexpr CallBudget kBudget{kAttempt, kTotal};
+  const MonoTime asked = time_.now();
+  EXPECT_EQ(StoodStillInCall(asked, kBudget, asked + absl::Seconds(3)), absl::ZeroDuration());
+  EXPECT_EQ(StoodStillInCall(asked, kBudget, asked + kTotal), absl::ZeroDuration());
+  EXPECT_EQ(StoodStillInCall(asked, kBudget, asked + kTotal + absl::Minutes(1)), absl::Minutes(1));
+}
+
 }  // namespace
 }  // namespace weir::master
