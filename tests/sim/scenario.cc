@@ -181,6 +181,22 @@ Struck MasterRestarts(Builder& b, Expectations& expected) {
   return Strike(b, when, [pause](World& w) { w.RestartMaster(pause); });
 }
 
+// As when somebody stops it, or its machine is moved: beyond every lease and patience. Half of the
+// time orders get lost as well, so that some are under way then.
+Struck MasterStandsStill(Builder& b, Expectations&) {
+  if (b.draw().Chance(0.5)) {
+    CallFaults& faults = b.world().network().call_faults();
+    for (const char* order : {"StartStep", "GrantTransfer", "PrepareJob"}) {
+      faults.Set(absl::StrCat("weir.v1.WorkerService.", order), CallFault::kRequestLost,
+                 b.draw().Real(0, 0.3));
+    }
+  }
+  const absl::Duration pause = b.draw().Chance(0.5)
+                                   ? b.draw().Duration(absl::Milliseconds(100), absl::Seconds(10))
+                                   : b.draw().Duration(absl::Seconds(10), absl::Seconds(90));
+  return Strike(b, b.DuringTheRun(), [pause](World& w) { w.HangMaster(pause); });
+}
+
 Struck MasterDiesInStorage(Builder& b, Expectations& expected) {
   for (UserJob& job : b.world().jobs()) job.spec.set_overwrite(b.draw().Chance(0.5));
   const absl::Duration pause = b.draw().Duration(absl::Milliseconds(10), absl::Seconds(3));
@@ -247,6 +263,7 @@ constexpr Kind kProcessFaults[] = {
     {"task crashes", TwoJobs, TaskCrashes, false, true},
     {"user ends it", TwoJobs, UserEndsIt, false, true},
     {"master restarts", ThreeJobs, MasterRestarts, false, true},
+    {"master stands still", TwoJobs, MasterStandsStill, true, true},
     {"master dies in a file operation", TwoJobs, MasterDiesInStorage},
     {"journal full", TwoJobs, JournalFull},
     {"worker killed while sampling", SampledOnTwo, WorkerKilledWhileSampling},
