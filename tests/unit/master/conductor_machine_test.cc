@@ -114,6 +114,32 @@ TEST_F(ConductorTest, TransferThatIsNotLateIsWaitedForUntilItIs) {
   EXPECT_EQ(Granted(conductor_->Wake(*conductor_->NextWakeup())), List{1});
 }
 
+TEST_F(ConductorTest, AheadOfThePlanWhatIsLateIsLateSooner) {
+  Use(ThreeToOne(TransferOrder::kOvertake, /*late_first=*/true));
+  conductor_->Begin(Moment(0));
+  StepDone(2, 0.5);
+  EXPECT_EQ(Granted(StepDone(1, 0.5)), List{});
+  ASSERT_TRUE(conductor_->NextWakeup().has_value());
+  EXPECT_GT(*conductor_->NextWakeup(), Moment(1)) << "map 0, planned for 2 s, is due at 1 s";
+  EXPECT_LT(*conductor_->NextWakeup(), Moment(1.1));
+  EXPECT_EQ(Granted(conductor_->Wake(*conductor_->NextWakeup())), List{1});
+}
+
+TEST_F(ConductorTest, ThePaceIsThatOfTheSlowestStepSoFar) {
+  Use(ThreeToOne(TransferOrder::kOvertake, /*late_first=*/true));
+  conductor_->Begin(Moment(0));
+  StepDone(2, 0.5);
+  EXPECT_EQ(Granted(StepDone(1, 1)), List{});
+  ASSERT_TRUE(conductor_->NextWakeup().has_value());
+  EXPECT_GT(*conductor_->NextWakeup(), Moment(2)) << "one of them took what was planned";
+}
+
+TEST_F(ConductorTest, BehindThePlanNothingIsDueLater) {
+  Use(ThreeToOne(TransferOrder::kOvertake, /*late_first=*/true));
+  conductor_->Begin(Moment(0));
+  EXPECT_EQ(Granted(StepDone(1, 2.5)), List{1}) << "map 0 was due at 2 s, and is late";
+}
+
 /// Maps 0, 1, 2 on workers 0, 1, 2 take 1 s; reduces on workers 3 and 4 get 500 B of each; one
 /// channel for all, 1 ms a byte. Workers 0 and 1 are slow: half a channel, 1 s a transfer.
 planner::Plan SlowAndFull() {
@@ -248,6 +274,63 @@ TEST_F(ConductorTest, StaleAndImpossibleReportsChangeNothing) {
   EXPECT_TRUE(absl::IsInternal(conductor_->StepDone(0, {{2, 0, 10, 10}}, Moment(1), orders)));
   EXPECT_TRUE(conductor_->step_under_way(0));
   EXPECT_EQ(conductor_->progress().steps_done(), 0);
+}
+
+TEST_F(ConductorTest, WhatIsReportedTwiceCountsOnce) {
+  Use(ThreeToOne(TransferOrder::kOvertake));
+  conductor_->Begin(Moment(0));
+  StepDone(2, 1);
+  EXPECT_EQ(Granted(StepDone(0, 1)), List{0});
+  EXPECT_EQ(Granted(StepDone(0, 1.1)), List{});
+  EXPECT_EQ(conductor_->progress().steps_done(), 2);
+  StepDone(1, 2);
+  EXPECT_EQ(Granted(TransferDone(0, 2)), List{1});
+  EXPECT_EQ(Granted(TransferDone(0, 2.1)), List{});
+  EXPECT_EQ(conductor_->progress().transfers_done(), 1);
+  ConductorOrders late;
+  EXPECT_TRUE(conductor_->TransferNearlyDone(0, 77, Moment(2.2), late).ok()) << "on its way longer";
+  EXPECT_FALSE(conductor_->progress().passed(0));
+  EXPECT_EQ(conductor_->progress().actual().transfer_in_flight_bytes[0], 0);
+  EXPECT_EQ(TransferDone(1, 3).steps.size(), 1u);
+  EXPECT_TRUE(TransferDone(1, 3.1).steps.empty());
+  EXPECT_TRUE(StepDone(3, 4).finished);
+  EXPECT_FALSE(StepDone(3, 5).finished);
+  EXPECT_FALSE(conductor_->Wake(Moment(6)).finished);
+  EXPECT_DOUBLE_EQ(conductor_->progress().actual().makespan_s, 4);
+}
+
+TEST_F(ConductorTest, OnlyWhatIsUnderWayFailsAndOnlyWhatFailedIsTriedAgain) {
+  Use(ThreeToOne(TransferOrder::kOvertake));
+  conductor_->Begin(Moment(0));
+  ConductorOrders orders;
+  EXPECT_TRUE(absl::IsAborted(conductor_->TransferFailed(0, Moment(0.5), orders)));
+  EXPECT_EQ(Granted(conductor_->RetryTransfer(0, Moment(0.5))), List{}) << "never tried";
+  EXPECT_EQ(Granted(StepDone(0, 1)), List{0});
+  EXPECT_EQ(Granted(conductor_->RetryTransfer(0, Moment(1.1))), List{}) << "under way";
+  StepDone(1, 2);
+  StepDone(2, 2);
+  ASSERT_TRUE(conductor_->TransferFailed(0, Moment(2), orders).ok());
+  EXPECT_EQ(Granted(orders), List{1}) << "which has its ports now";
+  EXPECT_EQ(Granted(conductor_->RetryTransfer(0, Moment(2.1))), List{});
+  const ConductorOrders again = TransferDone(1, 3);
+  ASSERT_EQ(Granted(again), List{0});
+  EXPECT_EQ(again.transfers[0].attempt, 2);
+  EXPECT_EQ(TransferDone(0, 4).steps.size(), 1u);
+  EXPECT_TRUE(absl::IsAborted(conductor_->TransferFailed(0, Moment(4.1), orders)));
+  EXPECT_EQ(Granted(conductor_->RetryTransfer(0, Moment(4.2))), List{}) << "it has arrived";
+}
+
+TEST_F(ConductorTest, ARestartEndsWhatAWorkerHasUnderWayAtEitherEnd) {
+  for (const planner::WorkerIndex end : {0, 2}) {
+    Use(ThreeToOne(TransferOrder::kOvertake));
+    conductor_->Begin(Moment(0));
+    ASSERT_EQ(Granted(StepDone(0, 1)), List{0});
+    EXPECT_EQ(conductor_->WorkerRestarted(1), List{1}) << "its map";
+    EXPECT_TRUE(conductor_->transfer_under_way(0));
+    EXPECT_TRUE(conductor_->step_under_way(2));
+    EXPECT_EQ(conductor_->WorkerRestarted(end), end == 2 ? List{2} : List{});
+    EXPECT_FALSE(conductor_->transfer_under_way(0)) << "end " << end;
+  }
 }
 
 TEST_F(ConductorTest, AttemptsAreCountedAndOrdersCarryThem) {
