@@ -122,6 +122,43 @@ TEST(JobQueueTest, AJobOfUnknownSizeIsNotSmall) {
   EXPECT_EQ(TakeAll(queue, kNotLimited), Jobs{"a"});
 }
 
+TEST(JobQueueTest, SmallGoesUpToItsLimit) {
+  for (const bool beyond : {false, true}) {
+    JobQueue queue(2);
+    queue.Add("long", Large());
+    ASSERT_EQ(TakeAll(queue, kUnknown), Jobs{"long"});
+    queue.Add("next", {.input_bytes = JobQueue::kSmallInputBytes + (beyond ? 1 : 0)});
+    EXPECT_EQ(TakeAll(queue, kUnknown).size(), beyond ? 0u : 1u);
+  }
+}
+
+TEST(JobQueueTest, ASmallJobFitsTheMemoryKeptThoughAllOfItMeetsOnOneWorker) {
+  // A sixteenth of 2 GiB is kept. A task takes 16 MiB and four times its input.
+  const WorkerRoom room{.num_workers = 8, .memory_bytes = 2 * kGiB};
+  for (const bool beyond : {false, true}) {
+    JobQueue queue(2);
+    queue.Add("long", Large());
+    ASSERT_EQ(TakeAll(queue, room), Jobs{"long"});
+    queue.Add("next", {.input_bytes = 28 * kMiB + (beyond ? 1 : 0)});
+    EXPECT_EQ(TakeAll(queue, room).size(), beyond ? 0u : 1u);
+  }
+}
+
+TEST(JobQueueTest, OfMuchMemoryNoMoreIsKeptThanSmallJobsNeed) {
+  const WorkerRoom room{.num_workers = 2, .memory_bytes = 16 * kGiB, .limited = true};
+  EXPECT_EQ(JobQueue::MemoryKept(room), kGiB / 2);
+  EXPECT_DOUBLE_EQ(JobQueue(4).ShareAlone(room), 14.5 / 16);
+}
+
+TEST(JobQueueTest, PrioritiesBeyondTheLimitsAreTheLimits) {
+  JobQueue queue(1);
+  queue.Add("first", Large(0, JobQueue::kPriorityMax));
+  queue.Add("beyond the most", Large(0, JobQueue::kPriorityMax + 1));
+  queue.Add("below the least", Large(0, JobQueue::kPriorityMin - 1));
+  queue.Add("last", Large(0, JobQueue::kPriorityMin));
+  EXPECT_EQ(queue.waiting(), (Jobs{"first", "beyond the most", "below the least", "last"}));
+}
+
 TEST(JobQueueTest, WhatAnEarlierMasterHadBegunGoesFirst) {
   JobQueue queue(1);
   queue.Add("first", {.submitted_unix_ms = 1, .resumed = true});

@@ -166,6 +166,15 @@ TEST(StepBlameTest, ADiskIsFullForAllThatStandOnItAndForThoseThatHaveLessThanThe
   EXPECT_THAT(blame.LeftOut(workers), ElementsAre("a", "b", "d"));
 }
 
+TEST(StepBlameTest, AsMuchRoomAsTheFullDiskHadIsTooLittleForWhoNeedsMore) {
+  StepBlame blame(false);
+  std::vector<DiskRoom> workers = Workers(4);
+  for (DiskRoom& room : workers) room.free_bytes = 400;  // and needs 500
+  workers[2].needed_bytes = 400;
+  workers[3].free_bytes = 401;
+  EXPECT_THAT(blame.Failed(FullDisk("a"), kFirstHalf, workers).without_room, ElementsAre("a", "b"));
+}
+
 TEST(StepBlameTest, AFullDiskOfOneThatIsGoneLeavesTheJobToOthers) {
   BlameOfOneMoment blame(false);
   EXPECT_TRUE(blame.Failed(FullDisk("z"), kFirstHalf, Workers(1)).plan_again);
