@@ -111,6 +111,43 @@ TEST(StoreTest, ChannelsShareWritesThatAreReadyAtOneMoment) {
   EXPECT_DOUBLE_EQ(plan.summary.makespan_s, 12);
 }
 
+/// One map without output, reducers on these workers, each stored by its own worker; the plan is
+/// ordered for `channels` of the store.
+Plan Stored(const std::vector<WorkerIndex>& workers, Seconds (*reduce_s)(WorkerIndex),
+            Seconds write_s, std::int32_t channels) {
+  PlanAssembly assembly(Network(3));
+  EXPECT_EQ(assembly.AddMappers({{0, 8, 0, 0, 0}}), absl::OkStatus());
+  LayerDraft layer;
+  for (const WorkerIndex worker : workers) {
+    layer.reducers.push_back({worker, 1.0 / static_cast<double>(workers.size())});
+  }
+  layer.reduce_seconds = [reduce_s](WorkerIndex worker, Bytes) { return reduce_s(worker); };
+  EXPECT_EQ(assembly.AddReducers(layer, {}), absl::OkStatus());
+  EXPECT_EQ(assembly.AddStore({workers, [write_s](Bytes) { return write_s; }, 0}),
+            absl::OkStatus());
+  Plan plan = assembly.TakePlan();
+  EXPECT_EQ(OrderByPriority(&plan), absl::OkStatus());
+  EXPECT_EQ(OrderStore(channels, &plan), absl::OkStatus());
+  EXPECT_EQ(CheckPlan(plan), absl::OkStatus());
+  return plan;
+}
+
+TEST(StoreTest, WhoIsReadySoonerWritesSoonerWhateverItsNumber) {
+  const Plan plan = Stored(
+      {0, 1, 2}, [](WorkerIndex worker) { return worker == 0   ? 1.0
+                                                 : worker == 1 ? 3.0
+                                                               : 2.0; }, 10,
+      1);
+  EXPECT_THAT(plan.store_order, ElementsAre(ElementsAre(4, 6, 5)));
+  EXPECT_THAT(WriteStarts(plan), ElementsAre(1, 21, 11));
+}
+
+TEST(StoreTest, TheSecondWriteOfAWorkerLeavesItsChannelToOthers) {
+  const Plan plan = Stored(
+      {0, 0, 1}, [](WorkerIndex worker) { return worker == 0 ? 5.0 : 10.0; }, 1, 2);
+  EXPECT_THAT(WriteStarts(plan), ElementsAre(10, 11, 10));
+}
+
 TEST(StoreTest, OneWriterWaitsForAllAndKeepsTheirOrder) {
   Plan plan = StoredPlan({2});
   ASSERT_EQ(OrderStore(1, &plan), absl::OkStatus());

@@ -1,5 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+
 #include "planner/tree/model/tree_bounds.h"
 #include "planner/tree/segments/bidirectional_greedy.h"
 #include "planner/tree/segments/circulant.h"
@@ -136,6 +142,62 @@ TEST(SegmentSizes, FormulaAndSearchAgree) {
       EXPECT_NEAR(formula.length_s, search.length_s, 1e-9 * search.length_s);
     }
   }
+}
+
+TEST(SegmentSizes, NoOtherCountIsBetter) {
+  std::mt19937_64 random(17);
+  const auto draw = [&random](std::uint64_t n) { return static_cast<double>(random() % n); };
+  for (int k = 0; k < 2000; ++k) {
+    const double before = draw(12) - 1;
+    const double per_segment = 1 + draw(4);
+    const double units = 1 + draw(1000);
+    const LinkCosts costs{draw(8), 1, draw(3) / 2};
+    const auto q_max = static_cast<std::int64_t>(1 + draw(300));
+    const double work = (costs.beta_s_per_unit + costs.gamma_s_per_unit) * units;
+    const auto length_s = [&](std::int64_t q) {
+      const auto count = static_cast<double>(q);
+      return (before + per_segment * count) * (costs.alpha_s + work / count);
+    };
+    double least_s = std::numeric_limits<double>::infinity();
+    for (std::int64_t q = 1; q <= q_max; ++q) least_s = std::min(least_s, length_s(q));
+    const SegmentChoice formula = BestUniformByFormula(before, per_segment, units, costs, q_max);
+    const SegmentChoice search = BestUniformBySearch(length_s, q_max);
+    for (const SegmentChoice& choice : {formula, search}) {
+      ASSERT_GE(choice.num_segments, 1) << k;
+      ASSERT_LE(choice.num_segments, q_max) << k;
+      ASSERT_NEAR(choice.length_s, least_s, 1e-9 * least_s) << k;
+      ASSERT_NEAR(choice.length_s, length_s(choice.num_segments), 1e-9 * least_s) << k;
+    }
+  }
+}
+
+TEST(SegmentSizes, OfEqualLengthsTheSearchTakesTheFewerSegments) {
+  // Its grid goes from 40 to 42.
+  const SegmentChoice tied = BestUniformBySearch(
+      [](std::int64_t q) { return std::abs(static_cast<double>(q) - 41.5); }, 100);
+  EXPECT_EQ(tied.num_segments, 41);
+  EXPECT_EQ(BestUniformBySearch([](std::int64_t) { return 1.0; }, 100).num_segments, 1);
+}
+
+TEST(TreeBounds, ByHand) {
+  EXPECT_EQ(FloorLog2(1), 0);
+  EXPECT_EQ(FloorLog2(7), 2);
+  EXPECT_EQ(FloorLog2(8), 3);
+  EXPECT_EQ(CeilLog2(1), 0);
+  EXPECT_EQ(CeilLog2(8), 3);
+  EXPECT_EQ(CeilLog2(9), 4);
+  const ElementCosts slow_link{2, 1};
+  EXPECT_EQ(LengthLowerBound(9, slow_link), 8);
+  EXPECT_EQ(LengthUpperBound(9, slow_link), 12);
+  // One transfer, two more that the port or the processor holds up, one combine.
+  EXPECT_EQ(DegreeLowerBound(0, slow_link), 0);
+  EXPECT_EQ(DegreeLowerBound(1, slow_link), 3);
+  EXPECT_EQ(DegreeLowerBound(3, slow_link), 7);
+  EXPECT_EQ(DegreeLowerBound(3, {1, 2}), 7);
+  EXPECT_EQ(DepthLowerBound(3, slow_link), 9);
+  // Two at a time: 1, 2, 4 machines after two steps, then two more in each.
+  EXPECT_EQ(LimitedLengthUpperBound(8, 2, {1, 1}), 8);
+  EXPECT_EQ(LimitedLengthUpperBound(9, 2, {1, 1}), 10);
 }
 
 }  // namespace
