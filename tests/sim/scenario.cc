@@ -70,6 +70,28 @@ Struck WorkerHangs(Builder& b, Expectations& expected) {
                 [victim = b.AnyWorker(), pause](World& w) { w.HangWorker(victim, pause); });
 }
 
+/// Workers from `next` on leave and come back, each before the following one goes.
+void UpgradeFrom(World& world, int next, int num_workers, absl::Duration at_most) {
+  if (next == num_workers) return;
+  world.UpgradeWorker(absl::StrCat("worker-", next), at_most, absl::Seconds(1),
+                      [&world, next, num_workers, at_most] {
+                        // It has registered by then.
+                        world.After(absl::Seconds(2), [&world, next, num_workers, at_most] {
+                          UpgradeFrom(world, next + 1, num_workers, at_most);
+                        });
+                      });
+}
+
+// Half of them have the time that a service manager gives them; the others go in the middle of it.
+Struck WorkersUpgraded(Builder& b, Expectations&) {
+  const absl::Duration at_most = b.draw().Chance(0.5)
+                                     ? absl::Seconds(30)
+                                     : b.draw().Duration(absl::Milliseconds(100), absl::Seconds(3));
+  return Strike(b, b.DuringTheRun(), [workers = b.num_workers(), at_most](World& w) {
+    UpgradeFrom(w, 0, workers, at_most);
+  });
+}
+
 Struck AllWorkersKilled(Builder& b, Expectations& expected) {
   const absl::Duration when = b.DuringTheRun();
   std::vector<std::string> names;
@@ -254,6 +276,7 @@ constexpr Kind kProcessFaults[] = {
     {"clean on one host", OnOneHost, Clean, true},
     {"worker killed", TwoWorkersAndJobs, WorkerKilled, false, true},
     {"worker hangs", TwoWorkersAndJobs, WorkerHangs, false, true},
+    {"workers upgraded one by one", TwoWorkersAndJobs, WorkersUpgraded, true},
     {"all workers killed", Nothing, AllWorkersKilled},
     {"worker pauses 3 s", Nothing, WorkerPauses, true, true},
     {"worker slow", ASlowWorker, WorkerSlow, true, true},

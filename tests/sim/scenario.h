@@ -62,7 +62,7 @@ struct Scenario {
 
 /// Number of different kinds; seed % kScenarioKinds chooses one, the rest of the seed its numbers
 /// and, every second round, one or two more kinds in the same run.
-inline constexpr std::uint64_t kProcessFaultKinds = 18;
+inline constexpr std::uint64_t kProcessFaultKinds = 19;
 inline constexpr std::uint64_t kGroundFaultKinds = 18;
 inline constexpr std::uint64_t kScenarioKinds = kProcessFaultKinds + kGroundFaultKinds;
 

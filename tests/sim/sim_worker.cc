@@ -115,13 +115,16 @@ void SimWorker::Kill() {
   process_.world.data_plane().OnKilled(process_);
 }
 
-void SimWorker::Drain(absl::Duration at_most) {
+void SimWorker::Drain(absl::Duration at_most, env::Task stopped) {
   ProcessLoop& loop = *process_.loop;
   process_.world.Note(absl::StrCat(process_.name(), " drains"));
-  loop.Post([this, at_most, &loop] {
-    daemon_.Drain(at_most, [this, &loop] {
-      loop.Post([this] {
-        daemon_.Stop([this] { process_.world.Note(absl::StrCat(process_.name(), " stopped")); });
+  loop.Post([this, at_most, &loop, stopped = std::move(stopped)]() mutable {
+    daemon_.Drain(at_most, [this, &loop, stopped = std::move(stopped)]() mutable {
+      loop.Post([this, stopped = std::move(stopped)]() mutable {
+        daemon_.Stop([this, stopped = std::move(stopped)]() mutable {
+          process_.world.Note(absl::StrCat(process_.name(), " stopped"));
+          if (stopped) stopped();
+        });
       });
     });
   });

@@ -31,8 +31,8 @@ class SimWorker {
   void Start();
   /// Ends the process as SIGKILL does: its files stay, its locks and connections go.
   void Kill();
-  /// As SIGTERM does: it drains for at most so long, then stops.
-  void Drain(absl::Duration at_most);
+  /// As SIGTERM does: it drains for at most so long, then stops and calls `stopped`.
+  void Drain(absl::Duration at_most, env::Task stopped = nullptr);
   void Hang();
   void GoOn();
 

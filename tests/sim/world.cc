@@ -221,6 +221,25 @@ void World::HangWorker(const std::string& name, absl::Duration pause) {
   });
 }
 
+void World::UpgradeWorker(const std::string& name, absl::Duration at_most, absl::Duration pause,
+                          env::Task done) {
+  SimWorker* worker = FindWorker(name);
+  if (worker == nullptr || !worker->loop()->alive()) return;
+  // In turns of the world's own: what says that it stopped is part of what goes.
+  auto start = [this, worker, done = std::move(done)]() mutable {
+    StartWorker(worker->model());
+    done();
+  };
+  auto end = [this, worker, pause, start = std::move(start)]() mutable {
+    worker->Kill();
+    network_.BreakHeld(worker->control_endpoint());
+    After(pause, std::move(start));
+  };
+  worker->Drain(at_most, [this, end = std::move(end)]() mutable {
+    After(absl::ZeroDuration(), std::move(end));
+  });
+}
+
 void World::FillDisk(const std::string& name) {
   Note(absl::StrCat("disk of ", name, " is full"));
   const std::string domain = FindWorker(name)->model().handover_domain;

@@ -90,6 +90,10 @@ class World {
   /// The master must know within a second, unless it is down or stood still itself by then.
   void KillWorker(const std::string& name);
   void HangWorker(const std::string& name, absl::Duration pause);
+  /// As an upgrade does: the worker drains for at most so long and ends, is started again after
+  /// `pause`, and then `done` is called.
+  void UpgradeWorker(const std::string& name, absl::Duration at_most, absl::Duration pause,
+                     env::Task done);
   /// Parts hosts, or heals what was parted; calls and bytes follow.
   void ChangeCuts(const std::string& what, const std::function<void(Cuts&)>& change);
   SimWorker* FindWorker(const std::string& name);
