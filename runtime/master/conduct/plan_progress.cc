@@ -343,7 +343,6 @@ void PlanProgress::FinishTransfer(TransferIndex transfer, Bytes bytes, Seconds n
   actual_.transfer_bytes[At(transfer)] = bytes;
   actual_.makespan_s = std::max(actual_.makespan_s, now_s);
   const planner::Transfer& moved = plan_.transfers[At(transfer)];
-  verified_[{moved.producer, moved.consumer}] += bytes;
   const auto it = to_dropped_.find({moved.producer, moved.consumer});
   if (it == to_dropped_.end() || --it->second > 0) return;
   to_dropped_.erase(it);
@@ -378,16 +377,6 @@ SectionSource PlanProgress::SourceOf(StepIndex producer, StepIndex consumer) con
   const WorkerIndex maker = plan_.steps[At(producer)].worker;
   const bool in_place = maker == plan_.steps[At(consumer)].worker;
   return {RunOf(producer), SectionOf(producer, consumer), maker, in_place};
-}
-
-Bytes PlanProgress::VerifiedBytes(StepIndex producer, StepIndex consumer) const {
-  const auto it = verified_.find({producer, consumer});
-  return it == verified_.end() ? 0 : it->second;
-}
-
-bool PlanProgress::PartCommitted(StepIndex step) const {
-  return step_state(step) == State::kDone && reached_by_[At(step)].empty() &&
-         runs_[At(step)].empty();
 }
 
 }  // namespace weir::master

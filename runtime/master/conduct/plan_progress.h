@@ -146,10 +146,6 @@ class PlanProgress {
   const std::vector<planner::StepIndex>& ProducersOf(planner::StepIndex consumer) const {
     return producers_of_[planner::At(consumer)];
   }
-  /// Bytes of a section that transfers brought to its consumer's worker.
-  planner::Bytes VerifiedBytes(planner::StepIndex producer, planner::StepIndex consumer) const;
-  /// Whether the step is done and made an output part: no step reads what it makes.
-  bool PartCommitted(planner::StepIndex step) const;
   /// Whether anything is left that only this worker can do: a step of its own, or a transfer from
   /// or to it.
   bool Needs(planner::WorkerIndex worker) const;
@@ -216,7 +212,6 @@ class PlanProgress {
   std::vector<std::vector<RunSection>> runs_;  // by step, once published; by rising consumer
   std::vector<bool> run_removed_;              // by step: by order, or with its worker
   absl::btree_map<SectionName, KeptSection> kept_;
-  absl::btree_map<SectionName, planner::Bytes> verified_;
   absl::btree_map<Copy, std::int32_t> readers_;  // that are not done
   std::vector<std::vector<Copy>> below_;         // by root of trees: runs that are kept for it
   std::vector<std::vector<RunName>> unread_;     // by worker, not yet taken

@@ -128,10 +128,7 @@ void PlanProgress::TakeTransfers(const PlanBefore& before) {
     actual_.transfer_bytes[t] = was.actual_.transfer_bytes[earlier];
     actual_.transfer_in_flight_bytes[t] = was.actual_.transfer_in_flight_bytes[earlier];
     if (plan_.rates_over_time) actual_.transfer_rates[t] = was.actual_.transfer_rates[earlier];
-    if (transfers_[t].state != State::kDone) continue;
-    ++transfers_done_;
-    const planner::Transfer& moved = plan_.transfers[t];
-    verified_[{moved.producer, moved.consumer}] += actual_.transfer_bytes[t];
+    if (transfers_[t].state == State::kDone) ++transfers_done_;
   }
 }
 

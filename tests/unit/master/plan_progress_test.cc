@@ -98,17 +98,6 @@ TEST_F(PlanProgressTest, AWorkerIsNeededUntilItsLastStepAndTransfer) {
   EXPECT_TRUE(progress_.Needs(1)) << "two steps are not done";
 }
 
-TEST_F(PlanProgressTest, VerifiedBytesAddUpOverPieces) {
-  Run(kMap0, 0, 1, {{kReduce1, 0, 20, 20}});
-  progress_.StartTransfer(0, 1);
-  progress_.FinishTransfer(0, 8, 2);
-  EXPECT_EQ(progress_.VerifiedBytes(kMap0, kReduce1), 8);
-  progress_.StartTransfer(1, 2);
-  progress_.FinishTransfer(1, 12, 3);
-  EXPECT_EQ(progress_.VerifiedBytes(kMap0, kReduce1), 20);
-  EXPECT_EQ(progress_.VerifiedBytes(kMap1, kReduce0), 0);
-}
-
 TEST_F(PlanProgressTest, APassedTransferEndsForItsPortsWhenItPassed) {
   Run(kMap0, 0, 1, {});
   EXPECT_EQ(progress_.StartTransfer(0, 1), 1);
@@ -118,14 +107,6 @@ TEST_F(PlanProgressTest, APassedTransferEndsForItsPortsWhenItPassed) {
   EXPECT_EQ(progress_.actual().transfers[0].finish_s, 1.5);
   EXPECT_EQ(progress_.actual().transfer_in_flight_bytes[0], 3);
   EXPECT_EQ(progress_.actual().makespan_s, 2);
-}
-
-TEST_F(PlanProgressTest, OnlyAStepThatNobodyReadsCommitsAPart) {
-  EXPECT_FALSE(progress_.PartCommitted(kLast));
-  Run(kMap0, 0, 1, {});
-  EXPECT_FALSE(progress_.PartCommitted(kMap0));
-  Run(kLast, 3, 4, {});
-  EXPECT_TRUE(progress_.PartCommitted(kLast));
 }
 
 TEST_F(PlanProgressTest, AttemptsCountTries) {
