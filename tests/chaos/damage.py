@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import time
 
-from bench import Bar, Report, at_most, codes_of, none_of, shown, some_of, unmeasured
+from bench import Bar, Report, at_most, codes_of, none_of, shown, unmeasured
 from chaos_cluster import ChaosCluster, free_port
 from flip_proxy import Flips, Proxy
 from ground import Loopback

@@ -1,6 +1,5 @@
 """distinct and quantiles, as processes, against independent libraries: DataSketches, DDSketch of its authors, numpy."""
 import json
-import os
 import random
 import unittest
 

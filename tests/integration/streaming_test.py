@@ -11,7 +11,7 @@ import tarfile
 import unittest
 import zipfile
 
-from weir_process import BINARY, Cluster, WeirTest, processes_mentioning, read_parts, wait_for
+from weir_process import Cluster, WeirTest, processes_mentioning, read_parts, wait_for
 
 PYTHON = sys.executable
 
