@@ -62,8 +62,4 @@ const std::vector<std::int32_t>& Assignment::Solve(const std::vector<std::vector
   return column_of_;
 }
 
-std::vector<std::int32_t> MaxWeightAssignment(const std::vector<std::vector<double>>& weight) {
-  return Assignment().Solve(weight);
-}
-
 }  // namespace weir::planner

@@ -10,10 +10,17 @@
 namespace weir::planner {
 
 /// Solves one assignment after another, in memory that it keeps.
-/// Thread-safety: none.
+///
+/// Thread-safety: none. Same weights, same result: ties by index.
+/// Source: H. W. Kuhn, "The Hungarian method for the assignment problem", 1955; shortest augmenting
+///   paths with potentials.
+/// Checked by: tests/unit/planner_plan/order_by_slack_test.cc (against all permutations).
 class Assignment {
  public:
-  /// As MaxWeightAssignment; valid until the next one.
+  /// Returns, for each row, the column it is matched with, or -1: a matching of greatest total
+  /// weight among all matchings. Pairs of weight <= 0 are never matched. Valid until the next call.
+  /// Requires: all rows of `weight` have the same length.
+  /// Time: O(n^3), n = larger of rows and columns.
   const std::vector<std::int32_t>& Solve(const std::vector<std::vector<double>>& weight);
 
  private:
@@ -23,14 +30,5 @@ class Assignment {
   std::vector<char> used_;  // as bool; vector<bool> is slower
   std::vector<std::int32_t> column_of_;
 };
-
-/// Returns, for each row, the column it is matched with, or -1: a matching of greatest total
-/// weight among all matchings. Pairs of weight <= 0 are never matched.
-/// Requires: all rows of `weight` have the same length.
-/// Time: O(n^3), n = larger of rows and columns. Thread-safety: pure; ties by index.
-/// Source: H. W. Kuhn, "The Hungarian method for the assignment problem", 1955; shortest augmenting
-///   paths with potentials.
-/// Checked by: tests/unit/planner_plan/order_by_slack_test.cc (against all permutations).
-std::vector<std::int32_t> MaxWeightAssignment(const std::vector<std::vector<double>>& weight);
 
 }  // namespace weir::planner
