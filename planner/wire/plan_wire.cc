@@ -296,8 +296,6 @@ v1::Plan PlanToProto(const Plan& plan, const std::vector<std::string>& worker_na
   return out;
 }
 
-std::string PlanId(const Plan& plan) { return IdOf(ContentToProto(plan)); }
-
 absl::StatusOr<Plan> PlanFromProto(const v1::Plan& message) {
   Plan plan;
   plan.network = NetworkFromProto(message.network());

@@ -19,17 +19,14 @@ v1::Codec CodecToProto(Codec codec);
 absl::StatusOr<Codec> CodecFromProto(v1::Codec codec);
 
 /// Returns the plan as a message, with its id and the names of its workers (by WorkerIndex; may be
-/// empty).
+/// empty). The id is 16 hex digits that depend on everything in the plan but these names: equal
+/// plans have equal ids on every machine.
 v1::Plan PlanToProto(const Plan& plan, const std::vector<std::string>& worker_names);
 
 /// Returns the plan of a message, with lanes where it was written before there were any
 /// (whole_channels.h). Checks enum values and list sizes only; CheckPlan says whether it is
 /// feasible. Errors: kInvalidArgument naming the field.
 absl::StatusOr<Plan> PlanFromProto(const v1::Plan& message);
-
-/// Returns 16 hex digits that depend on everything in the plan: equal plans have equal ids on every
-/// machine.
-std::string PlanId(const Plan& plan);
 
 v1::ActualRun ActualToProto(const ActualRun& actual);
 
