@@ -206,6 +206,7 @@ class Group {
 
   /// Plans a Reduce, AllReduce or Broadcast of `count` elements now, so that the first such call
   /// does not have to: some ms, or a few 100 ms for many members and long arrays. Asks nobody.
+  /// Errors: kInvalidArgument, of which the others do not hear; the group stays of use.
   template <Reducible T>
   absl::Status PrepareReduce(std::size_t count, const Operation& operation, int root = 0) {
     return Prepare(Kind::kReduce, count, DataTypeOf<T>(), operation, root);

@@ -398,6 +398,39 @@ TEST(GroupTest, AMemberMayBeLateForALongArray) {
   AllOk(results);
 }
 
+// One member alone plans ahead, and is refused once: the others hear of neither.
+TEST(GroupTest, WhatOneMemberHasPreparedIsCalledLikeAllElse) {
+  constexpr std::size_t kLength = 1000;
+  AllOk(RunMembers(4, [](Group& group) -> absl::Status {
+    if (group.rank() == 1) {
+      const absl::Status prepared[] = {
+          group.PrepareReduce<std::int64_t>(kLength, Composition(), 2),
+          group.PrepareAllReduce<std::int64_t>(kLength, Operation::Max()),
+          group.PrepareBroadcast<std::int64_t>(kLength, 3)};
+      for (const absl::Status& status : prepared) {
+        if (!status.ok()) return status;
+      }
+      const absl::Status refused = group.PrepareBroadcast<std::int64_t>(kLength, 4);
+      if (!absl::IsInvalidArgument(refused)) return absl::InternalError("there is no root 4");
+      if (group.LastPrediction() != 0) return absl::InternalError("nothing was called yet");
+    }
+    Ints reduced = ElementOf(group.rank(), kLength);
+    absl::Status done = group.Reduce(std::span(reduced), Composition(), 2);
+    if (done.ok() && group.rank() == 2) {
+      done = Expect(reduced, Folded(4, kLength, Compose), "reduce");
+    }
+    if (!done.ok()) return done;
+    Ints all = ElementOf(group.rank(), kLength);
+    done = group.AllReduce(std::span(all), Operation::Max());
+    const auto larger = [](std::int64_t l, std::int64_t r) { return std::max(l, r); };
+    if (done.ok()) done = Expect(all, Folded(4, kLength, larger), "all-reduce");
+    if (!done.ok()) return done;
+    Ints told = ElementOf(group.rank(), kLength);
+    done = group.Broadcast(std::span(told), 3);
+    return done.ok() ? Expect(told, ElementOf(3, kLength), "broadcast") : done;
+  }));
+}
+
 TEST(GroupTest, PredictionAndTraceAreThere) {
   AllOk(RunMembers(4, [](Group& group) -> absl::Status {
     if (group.LastPrediction() != 0) return absl::InternalError("prediction before the first call");
