@@ -2,12 +2,13 @@
 """Fails when a document says what the tree does not: paths and links that are not there, limits of another value, stale figures.
 
 - every path from the root that a Markdown file names in backticks, and every relative link, exists;
+- so does the heading that a link names;
 - every file that docs/tour.md names exists, from the root or in a folder that the heading above it names;
 - every constant and every line of code in the tables of docs/limits.md stands in its file, with the value given there, and of a
   file that a heading names no constant is missing;
 - the floors of rooms in ARCHITECTURE.md follow from tests/lint/layering.rules;
 - CONTRIBUTING.md names every label of a test, and no other;
-- every suite that the list of bugs or the changelog names as `SomethingTest` is one of the tests, so that what it says can be run;
+- every test that a Markdown file names in backticks is there: `Suite.Case`, `SuiteTest`, `script_test.py -k words`;
 - docs/figures/transfer-messages.* are what their script writes.
 
 Usage: check_docs.py ROOT
@@ -25,18 +26,20 @@ LIMITS = "docs/limits.md"
 FLOORS = "ARCHITECTURE.md"
 LABELS = "CONTRIBUTING.md"
 FIGURES = "docs/figures/transfer_messages.py"
-SUITED = ("docs/bug_ledger.md", "CHANGELOG.md")
 # What is told of the past may name what is gone.
 PAST = {"CHANGELOG.md", "docs/benchmarks.md", "docs/bug_ledger.md"}
 
 CODE = re.compile(r"`([^`\n]+)`")
 PATH = re.compile(r"(proto|planner|jobs|runtime|tests|deploy|docs|cmake)/[\w./*-]+")
+ANCHOR = re.compile(r"\]\(([^)#\s]*)#([^)\s]+)\)")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
-SUITE = re.compile(r"\b[A-Z]\w*Test\b")
-DEFINED = re.compile(r"\b(?:class\s+|\w*(?:TEST|PROP)\w*\(\s*)(\w+)")
 FILE = re.compile(r"[\w./-]+\.(h|cc|proto|py|md|rules)")
 CONSTANT = re.compile(r"k[A-Z]\w*")
 DECLARED = re.compile(r"\bconstexpr\s[\w:<>\s]*?\b(k[A-Z]\w*)\s*(?:=\s*([^;]+)|\{([^}]*)\});")
+CPP_TEST = re.compile(r"\b(?:TEST(?:_F|_P)?|TYPED_TEST(?:_P)?|RC_GTEST(?:_FIXTURE)?_PROP)\(\s*(\w+)\s*,\s*(\w+)")
+CASE = re.compile(r"(?<![\w.:/])([A-Z]\w*)\.((?:[A-Z]|test_)\w+\*?)")
+SUITE = re.compile(r"[A-Z]\w*Test")
+SCRIPT = re.compile(r"\b(\w+\.py)\b|-k (\"[^\"]+\"|\w+)")
 UNITS = {"": 1, "%": 0.01, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60}
 DURATIONS = {"Milliseconds": "1e-3", "Seconds": "1", "Minutes": "60"}
 
@@ -51,6 +54,23 @@ def check_paths(path, text, exists):
             target = os.path.normpath(os.path.join(os.path.dirname(path), link))
             if "://" not in link and not exists(target):
                 yield f"{path}:{number}: links to {target}, which is not there"
+
+
+def anchors_of(text):
+    """The names by which links reach the headings of a document."""
+    lines = [line.lstrip("#") for line in text.split("\n") if line.startswith("#")]
+    headings = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line) for line in lines]
+    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
+
+
+def check_anchors(path, text, read):
+    """Yields links to headings that are not there. `read` takes a path from the root; None: no such file."""
+    for number, line in enumerate(text.split("\n"), 1):
+        for link, anchor in ANCHOR.findall(line):
+            target = os.path.normpath(os.path.join(os.path.dirname(path), link)) if link else path
+            linked = read(target) if "://" not in link and target.endswith(".md") else None
+            if linked is not None and anchor not in anchors_of(linked):
+                yield f"{path}:{number}: links to the heading {anchor} of {target}, which is not there"
 
 
 def check_tour(path, text, exists):
@@ -190,18 +210,40 @@ def check_labels(path, text, cmake):
         yield f"{path}: label {label} " + ("is given to no test" if label in named else "is not named")
 
 
-def suites_of(source):
-    """The names that tests, and classes of them, have in a source file of tests."""
-    return set(DEFINED.findall(source))
+def tests_of(sources):
+    """Returns the cases of each suite (services and their calls among them), and the text of each script by its name."""
+    cases, scripts, methods = {}, {}, set()
+    for path, text in sources:
+        for suite, case in CPP_TEST.findall(text):
+            cases.setdefault(suite, set()).add(case)
+        if path.endswith(".proto"):
+            for service, body in re.findall(r"^service (\w+) \{(.*?)^\}", text, re.M | re.S):
+                cases.setdefault(service, set()).update(re.findall(r"\brpc (\w+)", body))
+        if path.endswith(".py"):
+            scripts[os.path.basename(path)] = scripts.get(os.path.basename(path), "") + text
+            methods.update(re.findall(r"def (test_\w+)", text))
+    for text in scripts.values():
+        for suite in re.findall(r"^class (\w+)", text, re.M):
+            cases.setdefault(suite, set()).update(methods)  # some are of a base in another file
+    return cases, scripts
 
 
-def check_suites(path, text, suites):
-    """Yields suites that are named and that no test has."""
+def check_tests(path, text, cases, scripts):
+    """Yields tests that are not there. What follows -k belongs to the script that was named last."""
+    last = None
     for number, line in enumerate(text.split("\n"), 1):
         for code in CODE.findall(line):
-            for suite in SUITE.findall(code):
-                if suite not in suites:
-                    yield f"{path}:{number}: names the suite {suite}, which no test has"
+            for suite, case in CASE.findall(code):
+                there = cases.get(suite, ())
+                if not any(name == case or case[-1] == "*" and name.startswith(case[:-1]) for name in there):
+                    yield f"{path}:{number}: names the test {suite}.{case}, which is not there"
+            if SUITE.fullmatch(code) and code not in cases:
+                yield f"{path}:{number}: names the tests {code}, which are not there"
+            for script, words in SCRIPT.findall(code):
+                last = script or last
+                for word in re.findall(r"\w+", words):
+                    if word not in ("and", "or", "not") and last in scripts and word not in scripts[last]:
+                        yield f"{path}:{number}: {last} has no test for -k {word}"
 
 
 def self_test():
@@ -210,6 +252,11 @@ def self_test():
     assert list(check_paths("README.md", "see `planner/gone.h`", there))
     assert list(check_paths("docs/a.md", "see [x](b.md)", there))
     assert not list(check_paths("docs/a.md", "see [x](a.md#part), [y](https://z), `planner/plan/`, `make x/y`", there))
+    pages = {"docs/a.md": "# A: `b`, c\n", "README.md": "x"}.get
+    assert not list(check_anchors("README.md", "[x](docs/a.md#a-b-c) [y](https://z/a.md#b) [z](gone.md#b)", pages))
+    assert list(check_anchors("README.md", "[x](docs/a.md#a-b)", pages))
+    for wrong in ("[x](#a-c)", "[x](../README.md#a)"):
+        assert list(check_anchors("docs/a.md", wrong, pages)), wrong
     assert list(check_tour("t", "# 1 `planner/plan`\n- `gone.h`: x", there))
     assert list(check_tour("t", "# 1 `planner/gone`\n- `planner/plan/plan.h`: x", there))
     assert list(check_tour("t", "# 1\n- no file", there))
@@ -239,10 +286,16 @@ def self_test():
     assert not list(check_labels("c", labels, "weir_label_test(a a unit 60)\nLABELS \"sim;unit\" X"))
     assert list(check_labels("c", labels, "LABEL unit)"))
     assert list(check_labels("c", labels, "LABEL unit)\nLABEL sim)\nLABELS lint"))
-    suites = suites_of("class AFileTest : public X {};\nTEST(SomeTest, X) {}\nRC_GTEST_PROP(LawTest, X, ()) {}\nSTEST_X")
-    assert {"AFileTest", "SomeTest", "LawTest"} <= suites
-    assert not list(check_suites("b", "run `SomeTest.Case`, `x_test LawTest` and TestTest", suites))
-    assert list(check_suites("b", "run `x --gtest_filter=GoneTest.*`", suites))
+    tests = tests_of([("a.cc", "TEST_F(ATest, Holds) {\nRC_GTEST_PROP(B, IsSo, ()) {"),
+                      ("p.py", "class C(D):\n  def test_it(self"),
+                      ("s.proto", "service S {\n  rpc Ask(X) returns (Y);\n}\n")])
+    for right in ("ATest.Holds", "x ATest.Hol*", "ATest", "B.IsSo", "C.test_it", "S.Ask", "p.py -k it",
+                  "p.py -k \"C or it\"", "a.b", "Plan.codec", "x::Plan.Of", "gone.py -k it"):
+        assert not list(check_tests("d", f"`{right}`", *tests)), right
+    for wrong in ("ATest.IsSo", "x ATest.Gone*", "BTest", "Gone.IsSo", "C.test_gone", "S.Gone", "p.py -k gone",
+                  "p.py -k \"it or no\""):
+        assert list(check_tests("d", f"`{wrong}`", *tests)), wrong
+    assert list(check_tests("d", "`p.py`\n`-k gone`", *tests))
     assert value_of_text("20 000") == 20000 and value_of_text("2^22") == 1 << 22 and value_of_text("3 %") == 0.03
 
 
@@ -261,10 +314,15 @@ def main():
         full = os.path.join(root, path)
         return open(full, encoding="utf-8").read() if os.path.isfile(full) else None
 
+    patterns = ["tests/*.cc", "tests/*.h", "tests/*.py", "proto/*.proto"]
+    out = subprocess.run(["git", "-C", root, "ls-files", *patterns], check=True, capture_output=True, text=True)
+    cases, scripts = tests_of([(path, read(path) or "") for path in out.stdout.split("\n") if path])
     problems = []
     for path in documents:
         if path not in PAST:
             problems += check_paths(path, read(path), exists)
+        problems += check_anchors(path, read(path), read)
+        problems += check_tests(path, read(path), cases, scripts)
     problems += check_tour(TOUR, read(TOUR) or "", exists)
     problems += check_limits(LIMITS, read(LIMITS) or "", read)
     allowed, _, _ = load_rules(os.path.join(root, "tests/lint/layering.rules"))
@@ -272,11 +330,6 @@ def main():
     listed = subprocess.run(["git", "-C", root, "ls-files", "*CMakeLists.txt"], check=True, capture_output=True, text=True)
     cmake = "\n".join(read(file) or "" for file in listed.stdout.split("\n") if file)
     problems += check_labels(LABELS, read(LABELS) or "", cmake)
-    listed = subprocess.run(["git", "-C", root, "ls-files", "tests", "*test*.py"], check=True, capture_output=True, text=True)
-    sources = [file for file in listed.stdout.split("\n") if file.endswith((".cc", ".h", ".py"))]
-    suites = set().union(*(suites_of(read(file) or "") for file in sources))
-    for path in SUITED:
-        problems += check_suites(path, read(path) or "", suites)
     drawn = subprocess.run([sys.executable, os.path.join(root, FIGURES), "--check"], capture_output=True, text=True)
     if drawn.returncode:
         problems.append((drawn.stdout or drawn.stderr).strip())
