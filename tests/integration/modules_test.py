@@ -205,7 +205,7 @@ class Modules(ModuleTest):
         self.refused(self.small(FORGES), "answered nonsense")
         self.refused(self.small(CLOSES_LINE), "MODULE_CRASHED", "closed descriptor 3")
         begin = time.monotonic()
-        self.refused(self.small(HANGS_EARLY), "did not answer within 10s")
+        self.refused(self.small(HANGS_EARLY), "MODULE_HUNG", "did not answer within 10s")
         self.assertGreater(time.monotonic() - begin, 9)
 
     def test_ctrl_c_takes_the_process_that_hangs_along(self):

@@ -241,6 +241,34 @@ TEST_F(ArtifactDepotTest, AnUploadThatStopsIsGivenUp) {
   EXPECT_EQ(*Put(artifact, 3, "two"), 0);
 }
 
+TEST_F(ArtifactDepotTest, MoreUploadsThanThereMayBeAtATimeAreRefusedByNameUntilOneIsDone) {
+  for (int i = 0; i < limits::kArtifactUploadsMax; ++i) {
+    const std::string content = "one" + std::to_string(i);
+    ASSERT_EQ(*Put(Named("a", content), 0, "one"), 3) << i;
+  }
+  const v1::Artifact late = Named("late", "one and late");
+  const auto refused = Put(late, 0, "one");
+  EXPECT_TRUE(absl::IsResourceExhausted(refused.status()));
+  EXPECT_EQ(JobErrorFromStatus(refused.status()).code(), job_error::kArtifactStoreFull);
+  EXPECT_EQ(*Put(Named("a", "one0"), 3, "0"), 4);
+  EXPECT_EQ(*Put(late, 0, "one"), 3);
+}
+
+TEST_F(ArtifactDepotTest, WhatIsOnItsWayTakesItsRoomBeforeItIsThere) {
+  constexpr std::int64_t kFit = limits::kArtifactCacheBytesMax / limits::kArtifactBytesMax;
+  static_assert(kFit < limits::kArtifactUploadsMax);
+  for (std::int64_t i = 0; i <= kFit; ++i) {
+    v1::Artifact artifact = Named("a", std::to_string(i));
+    artifact.set_bytes(limits::kArtifactBytesMax);
+    const auto held = Put(artifact, 0, "one");
+    if (i < kFit) {
+      ASSERT_EQ(*held, 3) << i;
+    } else {
+      EXPECT_EQ(JobErrorFromStatus(held.status()).code(), job_error::kArtifactStoreFull);
+    }
+  }
+}
+
 TEST_F(ArtifactDepotTest, AJobWhoseArtifactsAreNotHereIsRefused) {
   AddWorkers(1);
   const v1::Artifact artifact = Named("dictionary", "one two");
