@@ -8,6 +8,7 @@
   file that a heading names no constant is missing;
 - the floors of rooms in ARCHITECTURE.md follow from tests/lint/layering.rules;
 - CONTRIBUTING.md names every label of a test, and no other;
+- docs/errors.md has a row for each named error, and for no other;
 - every test that a Markdown file names in backticks is there: `Suite.Case`, `SuiteTest`, `script_test.py -k words`;
 - docs/figures/transfer-messages.* are what their script writes.
 
@@ -25,6 +26,10 @@ TOUR = "docs/tour.md"
 LIMITS = "docs/limits.md"
 FLOORS = "ARCHITECTURE.md"
 LABELS = "CONTRIBUTING.md"
+ERRORS = "docs/errors.md"
+# Where each error has its name. Those of the package for Python are those of the others, and its own.
+NAMED_IN = ["runtime/base/job_errors.h", "jobs/api/step_error.h", "runtime/rpc/not_ready.h",
+            "runtime/master/master_calibrate.cc", "runtime/client/python/src/weir/_errors.py"]
 FIGURES = "docs/figures/transfer_messages.py"
 # What is told of the past may name what is gone.
 PAST = {"CHANGELOG.md", "docs/benchmarks.md", "docs/bug_ledger.md"}
@@ -210,6 +215,14 @@ def check_labels(path, text, cmake):
         yield f"{path}: label {label} " + ("is given to no test" if label in named else "is not named")
 
 
+def check_errors(path, text, sources):
+    """Yields names of errors that have no row, and rows of what is no error."""
+    named = {name for source in sources for name in re.findall(r"\"([A-Z]{4,}(?:_[A-Z]+)*|[A-Z]+(?:_[A-Z]+)+)\"", source)}
+    rows = set(re.findall(r"^\| `([A-Z_]+)`", text, re.M))
+    for name in sorted(named ^ rows):
+        yield f"{path}: {name} " + ("is no error" if name in rows else "has no row")
+
+
 def tests_of(sources):
     """Returns the cases of each suite (services and their calls among them), and the text of each script by its name."""
     cases, scripts, methods = {}, {}, set()
@@ -286,6 +299,10 @@ def self_test():
     assert not list(check_labels("c", labels, "weir_label_test(a a unit 60)\nLABELS \"sim;unit\" X"))
     assert list(check_labels("c", labels, "LABEL unit)"))
     assert list(check_labels("c", labels, "LABEL unit)\nLABEL sim)\nLABELS lint"))
+    rows = "| name | when |\n|---|---|\n| `DISK_FULL` (4) | x |\n| `INTERNAL` | y |\n"
+    assert not list(check_errors("e", rows, ["kDiskFull = \"DISK_FULL\";", "(\"INTERNAL\", \"a Word\")"]))
+    assert list(check_errors("e", rows, ["\"DISK_FULL\""]))
+    assert list(check_errors("e", rows, ["\"DISK_FULL\", \"INTERNAL\", \"NO_ROW\""]))
     tests = tests_of([("a.cc", "TEST_F(ATest, Holds) {\nRC_GTEST_PROP(B, IsSo, ()) {"),
                       ("p.py", "class C(D):\n  def test_it(self"),
                       ("s.proto", "service S {\n  rpc Ask(X) returns (Y);\n}\n")])
@@ -323,6 +340,7 @@ def main():
             problems += check_paths(path, read(path), exists)
         problems += check_anchors(path, read(path), read)
         problems += check_tests(path, read(path), cases, scripts)
+    problems += check_errors(ERRORS, read(ERRORS) or "", [read(file) or "" for file in NAMED_IN])
     problems += check_tour(TOUR, read(TOUR) or "", exists)
     problems += check_limits(LIMITS, read(LIMITS) or "", read)
     allowed, _, _ = load_rules(os.path.join(root, "tests/lint/layering.rules"))

@@ -47,6 +47,8 @@ TEST_F(JobReportTest, EndsBecomeExitCodes) {
       {v1::JOB_STATE_FAILED, "INPUT_UNREADABLE", kExitRefused},
       {v1::JOB_STATE_FAILED, "INPUT_NOT_FOUND", kExitRefused},
       {v1::JOB_STATE_FAILED, "OUTPUT_UNUSABLE", kExitRefused},
+      {v1::JOB_STATE_FAILED, "OUTPUT_EXISTS", kExitRefused},
+      {v1::JOB_STATE_FAILED, "OUTPUT_NOT_SHARED", kExitRefused},
       {v1::JOB_STATE_CANCELLED, "CANCELLED", kExitCancelled},
   };
   for (const auto& [state, code, exit_code] : ends) {
