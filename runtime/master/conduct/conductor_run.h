@@ -139,8 +139,8 @@ class ConductorRun {
   void GoOnUnedited();
 
   /// Errors: kAborted for what is stale (other worker epoch or attempt, not under way, stopped, of
-  /// a plan before the last edit); kInvalidArgument for a step or transfer that no plan had;
-  /// kUnavailable while the plan is edited.
+  /// a plan before the last edit); kInvalidArgument for a step or transfer that no plan had, as
+  /// TakeNonsense; kUnavailable while the plan is edited.
   absl::Status TakeReport(const v1::ReportStepRequest& report);
   absl::Status TakeReport(const v1::ReportTransferRequest& report);
   void TakeProgress(WorkerId worker, const v1::StepProgress& progress);

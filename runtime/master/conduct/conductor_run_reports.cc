@@ -40,7 +40,10 @@ absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
   const v1::StepResult& result = report.result();
   const planner::StepIndex step = result.step();
   if (At(step) >= plan().steps.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("the plan has no step ", step));
+    // What it was to do instead would be waited for for ever.
+    const std::string why = absl::StrCat("the plan has no step ", step);
+    TakeNonsense(report.fence(), report.worker_id(), why);
+    return absl::InvalidArgumentError(why);
   }
   if (absl::Status held = CheckHeld(); !held.ok()) return held;
   if (TakeGivenUp(report)) {
@@ -110,7 +113,9 @@ absl::Status ConductorRun::TakeReport(const v1::ReportTransferRequest& request) 
   const v1::TransferReport& report = request.report();
   const auto index_of_number = now_->numbers.IndexOf(report.transfer());
   if (!index_of_number && !now_->numbers.WasGiven(report.transfer())) {
-    return absl::InvalidArgumentError(absl::StrCat("the plan has no transfer ", report.transfer()));
+    const std::string why = absl::StrCat("the plan has no transfer ", report.transfer());
+    TakeNonsense(request.fence(), request.worker_id(), why);
+    return absl::InvalidArgumentError(why);
   }
   if (absl::Status held = CheckHeld(); !held.ok()) return held;
   if (!index_of_number) {

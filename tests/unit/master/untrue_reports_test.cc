@@ -139,6 +139,7 @@ constexpr UntrueResult kUntrueResults[] = {
      [](v1::StepResult& result) { result.set_run_s(std::numeric_limits<double>::quiet_NaN()); }},
     {"ANegativeTime", [](v1::StepResult& result) { result.set_cpu_s(-1); }},
     {"NegativeRecords", [](v1::StepResult& result) { result.set_input_records(-1); }},
+    {"AStepThatNoPlanHas", [](v1::StepResult& result) { result.set_step(999); }},
     {"NoStep", [](v1::StepResult& result) { result.set_step(-1); }},
     {"AnErrorWithoutACode",
      [](v1::StepResult& result) { result.mutable_error()->set_message("it failed"); }},
@@ -216,6 +217,8 @@ constexpr UntrueTransfer kUntrueTransfers[] = {
        report.set_nearly_done(true);
        report.set_bytes_left(-1);
      }},
+    {"ATransferThatNoPlanHas", "makes no sense: the plan has no transfer 999",
+     [](v1::TransferReport& report) { report.set_transfer(999); }},
     {"AnErrorOfTheJobsCode", "it threw",
      [](v1::TransferReport& report) {
        *report.mutable_error() = MakeJobError(job_error::kUserError, "it threw");
