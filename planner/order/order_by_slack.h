@@ -41,7 +41,7 @@ SlackOrder SlackOrderWithin(const Plan& plan, std::int64_t work_max);
 /// none proven beyond the list rule's. Measured on random shuffles (1 to 4 channels between
 ///   two racks, release waves, 40 % at one receiver):
 ///   tests/unit/planner_plan/order_by_slack_test.cc states how far above OrderBound; of up to 500
-///   workers: tests/bench/order, docs/benchmarks.md.
+///   workers: tests/bench/order, docs/benchmarks/planner.md.
 /// Requires: plan->network, steps, sections, compute_order, and one transfer for each section that
 ///   moves; no trees (kCombine steps).
 /// Errors: kInvalidArgument when the plan breaks CheckStructure or its precedence has a cycle.

@@ -10,12 +10,12 @@ namespace weir::transfer {
 
 /// Algorithm by kind of send; empty = the system's, which is left alone.
 ///
-/// Measured on a switched network of 100 Mbit/s links (docs/benchmarks.md): alone at its ports, a
-/// paced send loses nothing under either, but reno begins each one slowly, because the connection
-/// was idle since the last; bbr goes at the pace at once (random shuffles 3 % shorter, the first on
-/// new connections 5 %, equal ones the same). Many unpaced sends to one port are another matter:
-/// bbr does not see short queues as full and lost two to nine times as much as reno. cubic
-/// overshoots in slow start. Loopback has no queue to lose packets in and wants cubic.
+/// Measured on a switched network of 100 Mbit/s links (docs/benchmarks/network.md): alone at its
+/// ports, a paced send loses nothing under either, but reno begins each one slowly, because the
+/// connection was idle since the last; bbr goes at the pace at once (random shuffles 3 % shorter,
+/// the first on new connections 5 %, equal ones the same). Many unpaced sends to one port are
+/// another matter: bbr does not see short queues as full and lost two to nine times as much as
+/// reno. cubic overshoots in slow start. Loopback has no queue to lose packets in and wants cubic.
 struct CongestionChoice {
   std::string paced;
   std::string unpaced;

@@ -61,7 +61,7 @@ def table(rows):
 
 
 def counts(cells):
-    """(bar, result) over all cells with a `planned` variant: what docs/benchmarks.md says of them."""
+    """(bar, result) over all cells with a `planned` variant: what docs/benchmarks/network.md says of them."""
     cells = [cell for cell in cells if "planned" in cell["variants"]]
     planned = [cell["variants"]["planned"]["median"] for cell in cells]
     rows = []

@@ -1,4 +1,4 @@
-"""Tables of the laboratory in docs/benchmarks.md: each is what the report says of a result file that is kept beside it.
+"""Tables of the laboratory in docs/benchmarks/network.md: each is what the report says of a result file that is kept beside it.
 
 Upstream: tests/netlab/report, published_test.py. Downstream: tables.py. A table stands between two markers:
 
@@ -12,7 +12,7 @@ import re
 import tables
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-DOCUMENT = "docs/benchmarks.md"
+DOCUMENT = "docs/benchmarks/network.md"
 DIGITS = 5  # of what is kept
 SAME = ("rate", "repeats", "seconds", "megabytes", "seed", "congestion_control", "master_args")
 
@@ -81,7 +81,7 @@ def between(document, name):
 
 
 def publish(result, name, root=ROOT):
-    """Keeps the result in docs/figures and writes its tables into docs/benchmarks.md. Errors: PublishError."""
+    """Keeps the result in docs/figures and writes its tables into that document. Errors: PublishError."""
     if result["machine"]["commit"].endswith("-dirty"):
         raise PublishError("measured with changes that are in no commit")
     kept = rounded(result)

@@ -48,6 +48,7 @@ class Published(unittest.TestCase):
     def test_what_is_published_is_what_the_report_prints(self):
         with tempfile.TemporaryDirectory() as root:
             os.makedirs(os.path.join(root, "docs/figures"))
+            os.makedirs(os.path.join(root, os.path.dirname(published.DOCUMENT)))
             document = os.path.join(root, published.DOCUMENT)
             with open(document, "w", encoding="utf-8") as file:
                 file.write("before\n" + "\n".join(published.markers("here")) + "\nafter\n")

@@ -21,7 +21,7 @@ inline constexpr std::int32_t kPortLanesMax = 64;
 /// Fewest that are tried. Each window waits for the last of what the one before had on its ports,
 /// which no prediction knows; with two lanes there are so many that nothing was left of what they
 /// gain. Measured on emulated networks, 8 hosts: two lanes took 1.00 to 1.03 of what an order took,
-/// four 0.98 to 0.99 (docs/benchmarks.md).
+/// four 0.98 to 0.99 (docs/benchmarks/network.md).
 inline constexpr std::int32_t kPortLanesWorthIt = 4;
 
 /// Makes an ordered plan one whose ports carry `lanes` transfers at a time, and adds times.

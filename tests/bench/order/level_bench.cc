@@ -4,10 +4,10 @@
 //
 // Model: nobody is paced, and what is not ordered shares ports and cuts max-min fairly and loses
 // nothing, so that only who moves when makes a difference. Real queues lose by it
-// (docs/benchmarks.md, network laboratory). Above 3000 transfers the prediction of what is not
-// ordered takes ends together that are close (fetch_all.h), at the later one: with five at a time
-// each fetch may wait for that, so it errs to the long side, by 11 % at most with 256 hosts and by
-// more with 500.
+// (docs/benchmarks/network.md, network laboratory). Above 3000 transfers the prediction of what is
+// not ordered takes ends together that are close (fetch_all.h), at the later one: with five at a
+// time each fetch may wait for that, so it errs to the long side, by 11 % at most with 256 hosts
+// and by more with 500.
 //
 // level_bench [--workers N] [--json] [--check]     64, 128, 256 and 500 hosts; --check: status 1
 // where the plan is further from the bound than 3 %, or over 1 % slower than five at a time
