@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <vector>
 
@@ -147,6 +148,14 @@ RC_GTEST_PROP(OrderBySlackProperty, HoldsAndStaysNearTheBound, ()) {
         });
     RC_ASSERT(is_section || static_cast<double>(transfer.bytes) * 1e-6 >= kShortestGrantS);
   }
+}
+
+TEST(AssignmentTest, RowsAndColumnsNeedNotBeAsMany) {
+  using Columns = std::vector<std::int32_t>;
+  Assignment assignment;
+  EXPECT_EQ(assignment.Solve({{5, 1, 9}, {8, 0, 7}}), (Columns{2, 0}));
+  EXPECT_EQ(assignment.Solve({{5, 8}, {1, 0}, {9, 7}}), (Columns{1, -1, 0}));
+  EXPECT_EQ(assignment.Solve({}), Columns());
 }
 
 RC_GTEST_PROP(AssignmentProperty, EqualsTheBestPermutation, ()) {
