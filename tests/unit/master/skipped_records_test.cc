@@ -102,6 +102,18 @@ TEST(SkippedRecords, SumsBeyondTheMostStayWhatTheyAre) {
   EXPECT_FALSE(skipped.NothingTaken()) << "nothing is named any more";
 }
 
+TEST(SkippedRecords, WhatAStepThatIsDoneAgainLeftOutCountsOnce) {
+  SkippedRecords skipped(10);
+  EXPECT_FALSE(skipped.Add(ResultWith(8, 3), true));
+  skipped.Forget(0);
+  EXPECT_TRUE(skipped.named().empty());
+  EXPECT_FALSE(skipped.Add(ResultWith(8, 3), true));
+  EXPECT_EQ(skipped.named().size(), 3u);
+  skipped.Forget(7);  // which left nothing out
+  EXPECT_EQ(skipped.named().size(), 3u);
+  EXPECT_TRUE(skipped.Add(ResultWith(3, 1), true)) << "11 of 10";
+}
+
 TEST(SkippedRecords, NamesTheFirstTen) {
   SkippedRecords skipped(1000);
   for (int i = 0; i < 4; ++i) EXPECT_FALSE(skipped.Add(ResultWith(100, 5), true));
