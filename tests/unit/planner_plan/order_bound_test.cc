@@ -64,6 +64,24 @@ TEST(OrderBoundTest, BesideASlowTransferThereIsRoomForOneLessAtFullRate) {
   EXPECT_EQ(*OrderBound(plan), 32);
 }
 
+TEST(OrderBoundTest, WhatIsReadyLateGoesThroughThePortOneAfterTheOther) {
+  NetworkModel network;
+  network.num_workers = 4;
+  network.seconds_per_byte = 1;
+  PlanAssembly assembly(network);
+  LayerDraft layer;
+  layer.reducers = {{3, 1.0}};
+  layer.reduce_seconds = [](WorkerIndex, Bytes) { return 1.0; };
+  ASSERT_EQ(assembly.AddMappers({{0, 4, 4, 0, 0}, {1, 4, 4, 0, 10}, {2, 4, 4, 0, 10}}),
+            absl::OkStatus());
+  ASSERT_EQ(assembly.AddReducers(layer, {}), absl::OkStatus());
+  Plan plan = assembly.TakePlan();
+  // The two of 4 s that are ready at 10, then 1 s: neither all three from 0 nor any one is as long.
+  EXPECT_EQ(*OrderBound(plan), 19);
+  ASSERT_EQ(OrderByPriority(&plan), absl::OkStatus());
+  EXPECT_EQ(plan.summary.makespan_s, 19);
+}
+
 TEST(OrderBoundTest, WithoutAnOrderThereIsNoGap) {
   // 8 B from worker 0 to worker 1, 1 s a byte, paced at half of it by rates and in order.
   NetworkModel network;
