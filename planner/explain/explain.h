@@ -36,6 +36,9 @@ struct ExplainOptions {
   std::string title;
   /// Names of the workers, by WorkerIndex; empty: "worker 0", ...
   std::vector<std::string> worker_names;
+  /// What happened is all of it. A run that broke off or goes on is not held against its
+  /// prediction.
+  bool ended = true;
 };
 
 /// Returns a summary for people: workers, chunk sizes, load fractions, makespan predicted and

@@ -83,6 +83,13 @@ std::string HeaderText(const Plan& plan, const PlanReport& report, const Explain
     }
     out += '\n';
   }
+  if (report.unfinished_s.has_value()) {
+    absl::StrAppend(&out, "  actual     not to its end: ",
+                    *report.unfinished_s > 0 ? absl::StrCat("the last step done at ",
+                                                            ReadableSeconds(*report.unfinished_s))
+                                             : "no step done",
+                    "\n");
+  }
   if (plan.summary.lower_bound_s > 0) {
     absl::StrAppend(
         &out, "  bound      ", ReadableBound(plan.summary.lower_bound_s, report.actual_s), " (gap ",
@@ -103,7 +110,7 @@ std::string LayerName(const LayerReport& layer) {
 std::string LayersText(const PlanReport& report) {
   std::string out = absl::StrFormat("\n  %-12s %7s %10s %10s %18s %10s %10s%s\n", "layer", "steps",
                                     "input", "output", "a step reads", "starts", "ends",
-                                    report.actual_s.has_value() ? "   actual end" : "");
+                                    report.HasRun() ? "   actual end" : "");
   for (const LayerReport& layer : report.layers) {
     const std::string least = ReadableBytes(static_cast<double>(layer.step_input_bytes_min));
     const std::string most = ReadableBytes(static_cast<double>(layer.step_input_bytes_max));
@@ -113,7 +120,7 @@ std::string LayersText(const PlanReport& report) {
                           least == most ? most : absl::StrCat(least, " - ", most),
                           ReadableSeconds(layer.predicted.start_s),
                           ReadableSeconds(layer.predicted.finish_s));
-    if (report.actual_s.has_value()) {
+    if (report.HasRun()) {
       absl::StrAppendFormat(
           &out, " %12s",
           layer.actual.has_value() ? ReadableSeconds(layer.actual->finish_s) : "never ran");
@@ -158,7 +165,7 @@ std::string WorkersText(const PlanReport& report) {
   std::string out =
       absl::StrFormat("\n  %-20s %9s %*s %10s %10s %10s %10s%s\n", "worker", "chunk",
                       KeysColumns(layers), layers > 1 ? "keys by layer" : "keys", "compute", "send",
-                      "receive", "idle", report.actual_s.has_value() ? "   actual end" : "");
+                      "receive", "idle", report.HasRun() ? "   actual end" : "");
   const std::size_t shown = std::min(report.workers.size(), kWorkersShown);
   for (std::size_t i = 0; i < shown; ++i) out += WorkerLine(report.workers[i]);
   if (shown < report.workers.size()) {

@@ -121,6 +121,7 @@ class GanttWriter {
                               100 * (*report_.actual_s / report_.predicted_s - 1));
       }
     }
+    if (report_.unfinished_s.has_value()) absl::StrAppend(&figures, "  ·  not to its end");
     if (plan_.summary.lower_bound_s > 0) {
       absl::StrAppend(&figures, "  ·  lower bound ",
                       ReadableBound(plan_.summary.lower_bound_s, report_.actual_s));

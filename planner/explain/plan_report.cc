@@ -176,7 +176,7 @@ PlanReport MakeReport(const Plan& plan, const Prediction& predicted, const Actua
     report.workers[At(transfer.receiver)].received_bytes += transfer.bytes;
   }
   if (actual != nullptr) {
-    report.actual_s = actual->makespan_s;
+    (options.ended ? report.actual_s : report.unfinished_s) = actual->makespan_s;
     const Prediction measured = Times(plan, actual->steps, actual->transfers, actual->makespan_s);
     const std::vector<WorkerTimes> measured_times = TimesByWorker(plan, measured);
     for (std::size_t i = 0; i < report.workers.size(); ++i) {

@@ -63,6 +63,9 @@ struct PlanReport {
   PlanLimits limits;
   Seconds predicted_s = 0;
   std::optional<Seconds> actual_s;
+  /// Instead, of a run that is not at its end: when the last of its steps that are done ended.
+  std::optional<Seconds> unfinished_s;
+  bool HasRun() const { return actual_s.has_value() || unfinished_s.has_value(); }
 };
 
 /// Adds up the figures.

@@ -10,7 +10,7 @@
 namespace weir::client {
 
 absl::StatusOr<ExplainedPlan> ExplainedPlan::From(const v1::GetPlanResponse& response,
-                                                  const std::string& title) {
+                                                  const std::string& title, bool ended) {
   ExplainedPlan explained;
   auto plan = planner::PlanFromProto(response.plan());
   if (!plan.ok()) return plan.status();
@@ -25,6 +25,7 @@ absl::StatusOr<ExplainedPlan> ExplainedPlan::From(const v1::GetPlanResponse& res
     explained.actual_ = *std::move(actual);
   }
   explained.options_.title = title;
+  explained.options_.ended = ended;
   explained.options_.worker_names.assign(response.plan().worker_names().begin(),
                                          response.plan().worker_names().end());
   return explained;

@@ -16,9 +16,10 @@ namespace weir::client {
 /// A plan with its prediction, and what became of it once it ran.
 class ExplainedPlan {
  public:
-  /// Errors: kInternal or kInvalidArgument when the master's plan makes no sense here.
+  /// `ended`: it ran, if it did, to its end. Errors: kInternal or kInvalidArgument when the
+  /// master's plan makes no sense here.
   static absl::StatusOr<ExplainedPlan> From(const v1::GetPlanResponse& response,
-                                            const std::string& title);
+                                            const std::string& title, bool ended = true);
 
   std::string Text() const;
   std::string Json() const;

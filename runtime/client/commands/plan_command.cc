@@ -17,9 +17,9 @@ namespace weir::client {
 namespace {
 
 int ShowPlan(const absl::StatusOr<v1::GetPlanResponse>& response, const std::string& title,
-             const PictureOptions& pictures, bool json, CommandHost& host) {
+             bool ended, const PictureOptions& pictures, bool json, CommandHost& host) {
   if (!response.ok()) return ReportCallError(response.status(), json, host);
-  const auto explained = ExplainedPlan::From(*response, title);
+  const auto explained = ExplainedPlan::From(*response, title, ended);
   if (!explained.ok()) return ReportCallError(explained.status(), json, host);
   if (absl::Status written = explained->WritePictures(pictures, host); !written.ok()) {
     return ReportCallError(written, json, host);
@@ -30,15 +30,11 @@ int ShowPlan(const absl::StatusOr<v1::GetPlanResponse>& response, const std::str
 }
 
 // A picture of a job that was submitted may not take the place of what that job reads or wrote.
-absl::Status CheckPicturesOf(const ExplainOptions& options, Session& session, CommandHost& host) {
-  if (options.pictures.gantt.empty() && options.pictures.trace.empty()) return absl::OkStatus();
-  v1::GetStatusRequest request;
-  request.set_job_id(options.job_id);
-  const auto status = Ask<rpc::GetStatus>(session, std::move(request));
-  if (!status.ok()) return status.status();
+absl::Status CheckPicturesOf(const ExplainOptions& options, const v1::JobStatus& status,
+                             CommandHost& host) {
   JobOptions job;
-  job.inputs.assign(status->spec().inputs().begin(), status->spec().inputs().end());
-  job.output = status->spec().output();
+  job.inputs.assign(status.spec().inputs().begin(), status.spec().inputs().end());
+  job.output = status.spec().output();
   return CheckPictures(options.pictures, job, host);
 }
 
@@ -67,7 +63,8 @@ int Plan(const PlanOptions& options, CommandHost& host) {
   if (sent.ok()) sent = AddShippedFiles(options.job, **session, absence, host, spec);
   if (!sent.ok()) return ReportCallError(sent, options.json, host);
   const auto plan = AskUnlessInterrupted<rpc::DryRun>(**session, std::move(request));
-  const int code = ShowPlan(plan, options.job.job, options.pictures, options.json, host);
+  const int code =
+      ShowPlan(plan, options.job.job, /*ended=*/false, options.pictures, options.json, host);
   return absl::IsCancelled(plan.status()) ? kExitInterrupted : code;
 }
 
@@ -76,12 +73,18 @@ int Explain(const ExplainOptions& options, CommandHost& host) {
   if (!writable.ok()) return ReportCallError(writable, options.json, host);
   auto session = host.connect(options.master);
   if (!session.ok()) return ReportCallError(session.status(), options.json, host);
-  if (const absl::Status apart = CheckPicturesOf(options, **session, host); !apart.ok()) {
+  v1::GetStatusRequest asked;
+  asked.set_job_id(options.job_id);
+  const auto status = Ask<rpc::GetStatus>(**session, std::move(asked));
+  if (!status.ok()) return ReportCallError(status.status(), options.json, host);
+  if (const absl::Status apart = CheckPicturesOf(options, *status, host); !apart.ok()) {
     return ReportCallError(apart, options.json, host);
   }
+  // Known since the last step was done; also where the output could not be published then.
+  const bool ended = status->state() == v1::JOB_STATE_SUCCEEDED || status->actual_makespan_s() > 0;
   v1::GetPlanRequest request;
   request.set_job_id(options.job_id);
-  return ShowPlan(Ask<rpc::GetPlan>(**session, std::move(request)), options.job_id,
+  return ShowPlan(Ask<rpc::GetPlan>(**session, std::move(request)), options.job_id, ended,
                   options.pictures, options.json, host);
 }
 

@@ -82,6 +82,24 @@ TEST(ExplainTextTest, ActualIsGolden) {
   EXPECT_EQ(ExplainText(e.plan, e.prediction, &e.actual, e.options), Golden("actual.txt"));
 }
 
+TEST(ExplainTextTest, ARunThatIsNotAtItsEndIsNotHeldAgainstItsPrediction) {
+  Example e = MakeExample();
+  e.options.ended = false;
+  e.actual.makespan_s = 3;  // less than the bound
+  std::string text = ExplainText(e.plan, e.prediction, &e.actual, e.options);
+  EXPECT_THAT(text, HasSubstr("  actual     not to its end: the last step done at 3.00 s\n"));
+  EXPECT_THAT(text, HasSubstr("actual end"));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("too low")));
+  const auto json = nlohmann::json::parse(ExplainJson(e.plan, e.prediction, &e.actual, e.options));
+  EXPECT_TRUE(json["actual_s"].is_null());
+  const std::string svg = GanttSvg(e.plan, e.prediction, &e.actual, e.options);
+  EXPECT_THAT(svg, HasSubstr("not to its end"));
+  EXPECT_THAT(svg, ::testing::Not(HasSubstr("too low")));
+  e.actual.makespan_s = 0;
+  text = ExplainText(e.plan, e.prediction, &e.actual, e.options);
+  EXPECT_THAT(text, HasSubstr("  actual     not to its end: no step done\n"));
+}
+
 TEST(ExplainTextTest, NeverWiderThanAHundredColumns) {
   Example e = MakeExample();
   e.options.title = std::string(300, 't');
