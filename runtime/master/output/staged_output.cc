@@ -162,7 +162,8 @@ absl::Status CheckOutput(env::Storage& storage, const v1::JobSpec& spec) {
                                     output),
                        absl::StrCat("name a directory below it, such as ", PathIn(output, "out"))));
     }
-    if (!spec.overwrite()) return OutputExists(output);
+    // What is no directory is none to remove, or to overwrite.
+    if (!spec.overwrite() && info->is_directory) return OutputExists(output);
     absl::Status old = CheckOldOutput(storage, *info);
     return old.ok() ? ProbeParent(storage, output) : old;
   }

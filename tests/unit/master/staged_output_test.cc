@@ -101,6 +101,18 @@ TEST_F(StagedOutputTest, MissingOrShortPartIsDataLoss) {
   EXPECT_FALSE(Exists("/out/result"));
 }
 
+TEST_F(StagedOutputTest, AFileInTheWayIsNoneToRemoveOrOverwrite) {
+  ASSERT_TRUE(storage_.WriteSized("/out/result", 5).ok());
+  v1::JobSpec spec = head_.spec;
+  for (const bool overwrite : {false, true}) {
+    spec.set_overwrite(overwrite);
+    const v1::JobError error = JobErrorFromStatus(CheckOutput(storage_, spec));
+    EXPECT_EQ(error.code(), job_error::kOutputExists);
+    EXPECT_EQ(error.message(), "output exists and is no directory: /out/result");
+    EXPECT_EQ(error.advice(), "choose a directory; --overwrite replaces directories only");
+  }
+}
+
 TEST_F(StagedOutputTest, ExistingOutputIsRefusedUnlessOverwritten) {
   v1::JobSpec spec;
   spec.set_output("/out/result");
