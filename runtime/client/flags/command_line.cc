@@ -216,8 +216,12 @@ std::string DescribeMisuse(const CLI::App& app, const CLI::ParseError& error,
   for (const std::string& word : unplaced) {
     if (absl::StartsWith(word, "-") && word.size() > 1) {
       const std::string flag = word.substr(0, word.find('='));
-      return absl::StrCat("weir: ", path, " has no flag ", flag, ".",
-                          SuggestName(flag, FlagNames(*command)), see);
+      std::string hint = SuggestName(flag, FlagNames(*command));
+      // No flag has a dot: a file, as a pattern of the shell finds it.
+      if (hint.empty() && absl::StrContains(flag, '.')) {
+        hint = absl::StrCat(" A file of this name is ./", word, ".");
+      }
+      return absl::StrCat("weir: ", path, " has no flag ", flag, ".", hint, see);
     }
   }
   if (!unplaced.empty()) {

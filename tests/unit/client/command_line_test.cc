@@ -327,6 +327,7 @@ TEST(CommandLine, EveryMisuseExitsWithTwoAndSaysWhatIsWrong) {
       {{"calibrate", "--seconds", "0"}, "--seconds"},
       {{"calibrate", "--seconds", "-5"}, "--seconds"},
       {with({"--mappers", "20000"}), "10000"},
+      {with({"-dash.txt"}), "has no flag -dash.txt. A file of this name is ./-dash.txt.\n"},
       {{"nosuch", "--help"}, "there is no command 'nosuch'"},
       {{"rnu", "--help"}, "Did you mean 'run'?"},
       {{"help", "rnu"}, "Did you mean 'run'?"},
