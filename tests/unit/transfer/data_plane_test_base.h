@@ -29,6 +29,7 @@
 #include "asio/io_context.hpp"
 #include "runtime/base/fd.h"
 #include "runtime/env/event_loop.h"
+#include "runtime/format/xxh3_stream.h"
 #include "runtime/transfer/data_plane.h"
 #include "runtime/transfer/frame.h"
 #include "tests/unit/format/scratch_file.h"
@@ -245,6 +246,25 @@ class DataPlaneTest : public testing::Test {
     order.bytes = bytes;
     order.destination_path = folder_.File("received");
     return order;
+  }
+
+  /// How the answer of a sender begins that sends `body` in one frame.
+  static std::string AnswerHead(const std::string& body) {
+    FrameHeader header{FrameKind::kData, static_cast<std::uint32_t>(body.size()), 0};
+    header.checksum = format::Xxh3(body, FrameSeed(header.kind, header.body_bytes));
+    std::string encoded(kFrameHeaderBytes, '\0');
+    EncodeFrameHeader(header, encoded.data());
+    return EncodeStatus(absl::OkStatus()) + encoded;
+  }
+
+  /// The proof that the server is unharmed. Requires: run 1.1 is published.
+  void ExpectServes() {
+    RawPeer peer(server_->endpoint());
+    ASSERT_TRUE(peer.Send(EncodeRequest(Request("1.1", 10))));
+    const std::string accepted = EncodeStatus(absl::OkStatus());
+    const std::string answer = peer.Receive(accepted.size() + kFrameHeaderBytes + 10);
+    EXPECT_EQ(answer.substr(0, accepted.size()), accepted);
+    EXPECT_EQ(answer.substr(accepted.size() + kFrameHeaderBytes), TestBytes(10));
   }
 
   /// What one fetch came to.

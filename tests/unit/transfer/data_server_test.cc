@@ -21,15 +21,6 @@ class DataServerTest : public DataPlaneTest {
     StartServer();
     Publish("1.1", 8 * kMiB);
   }
-  // The proof that the server is unharmed.
-  void ExpectServes() {
-    RawPeer peer(server_->endpoint());
-    ASSERT_TRUE(peer.Send(EncodeRequest(Request("1.1", 10))));
-    const std::string accepted = EncodeStatus(absl::OkStatus());
-    const std::string answer = peer.Receive(accepted.size() + kFrameHeaderBytes + 10);
-    EXPECT_EQ(answer.substr(0, accepted.size()), accepted);
-    EXPECT_EQ(answer.substr(accepted.size() + kFrameHeaderBytes), TestBytes(10));
-  }
   // True when the server closes without a word.
   bool Refuses(const std::string& bytes) {
     RawPeer peer(server_->endpoint());

@@ -7,7 +7,6 @@
 
 #include "gmock/gmock.h"
 #include "runtime/base/errno_status.h"
-#include "runtime/format/xxh3_stream.h"
 #include "tests/unit/format/failing_close.h"
 #include "tests/unit/transfer/data_plane_test_base.h"
 
@@ -44,11 +43,7 @@ TEST_F(FetchedFileTest, WhatBrokeOffFirstIsToldAndNothingOfItCounts) {
   const auto outcome = Begin(order);
   RawPeer peer = sender.Accept();
   const std::string body = "abc";
-  FrameHeader header{FrameKind::kData, static_cast<std::uint32_t>(body.size()), 0};
-  header.checksum = format::Xxh3(body, FrameSeed(header.kind, header.body_bytes));
-  std::string head(kFrameHeaderBytes, '\0');
-  EncodeFrameHeader(header, head.data());
-  ASSERT_TRUE(peer.Send(EncodeStatus(absl::OkStatus()) + head + body));
+  ASSERT_TRUE(peer.Send(AnswerHead(body) + body));
   EXPECT_EQ(Finish(outcome).code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(BytesBefore(outcome->result->status()), 0);
   EXPECT_EQ(full.count(), 1);

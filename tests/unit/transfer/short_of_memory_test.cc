@@ -10,7 +10,6 @@
 #include <string>
 
 #include "runtime/base/errno_status.h"
-#include "runtime/format/xxh3_stream.h"
 #include "tests/unit/transfer/data_plane_test_base.h"
 
 namespace weir::transfer {
@@ -62,13 +61,6 @@ class ShortOfMemoryTest : public DataPlaneTest {
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
   }
-  void ExpectServes() {
-    RawPeer peer(server_->endpoint());
-    ASSERT_TRUE(peer.Send(EncodeRequest(Request("1.1", 10))));
-    const std::string accepted = EncodeStatus(absl::OkStatus());
-    const std::string answer = peer.Receive(accepted.size() + kFrameHeaderBytes + 10);
-    EXPECT_EQ(answer.substr(0, accepted.size()), accepted);
-  }
 
   ShortLoop short_loop_;
 };
@@ -87,11 +79,7 @@ TEST_F(ShortOfMemoryTest, AFetchEndsAndSaysSo) {
     ASSERT_EQ(peer.Receive(request_bytes).size(), request_bytes);
     if (runs_short) short_loop_.RunShort();
     const std::string body = "abc";
-    FrameHeader header{FrameKind::kData, static_cast<std::uint32_t>(body.size()), 0};
-    header.checksum = format::Xxh3(body, FrameSeed(header.kind, header.body_bytes));
-    std::string head(kFrameHeaderBytes, '\0');
-    EncodeFrameHeader(header, head.data());
-    ASSERT_TRUE(peer.Send(EncodeStatus(absl::OkStatus()) + head + body));
+    ASSERT_TRUE(peer.Send(AnswerHead(body) + body));
     ASSERT_TRUE(short_loop_.RunUntil([&outcome] { return outcome->result.has_value(); }))
         << "nobody would ever hear of it";
     const absl::Status status = outcome->result->status();

@@ -12,7 +12,6 @@
 #include "gmock/gmock.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/limits.h"
-#include "runtime/format/xxh3_stream.h"
 #include "runtime/transfer/run_source.h"
 #include "tests/unit/transfer/data_plane_test_base.h"
 
@@ -29,15 +28,6 @@ class TransferTest : public DataPlaneTest {
     FetchOrder order = Order("1.1", bytes);
     order.peer_endpoint = sender.endpoint();
     return order;
-  }
-
-  // How the answer of a sender begins that sends `body` in one frame.
-  static std::string AnswerHead(const std::string& body) {
-    FrameHeader header{FrameKind::kData, static_cast<std::uint32_t>(body.size()), 0};
-    header.checksum = format::Xxh3(body, FrameSeed(header.kind, header.body_bytes));
-    std::string encoded(kFrameHeaderBytes, '\0');
-    EncodeFrameHeader(header, encoded.data());
-    return EncodeStatus(absl::OkStatus()) + encoded;
   }
 
   void ExpectFailure(const FetchOrder& order, absl::StatusCode code, const std::string& words) {
