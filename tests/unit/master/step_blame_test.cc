@@ -167,7 +167,7 @@ TEST(StepBlameTest, ADiskIsFullForAllThatStandOnItAndForThoseThatHaveLessThanThe
 }
 
 TEST(StepBlameTest, AsMuchRoomAsTheFullDiskHadIsTooLittleForWhoNeedsMore) {
-  StepBlame blame(false);
+  BlameOfOneMoment blame(false);
   std::vector<DiskRoom> workers = Workers(4);
   for (DiskRoom& room : workers) room.free_bytes = 400;  // and needs 500
   workers[2].needed_bytes = 400;
