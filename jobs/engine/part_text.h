@@ -31,8 +31,9 @@ class PartText {
   absl::Status Add(Format&& format) {
     const std::size_t before = text_.size();
     format(text_);
-    text_records_ += text_.size() != before ? 1 : 0;
-    ++records_;
+    const std::int64_t written = text_.size() != before ? 1 : 0;
+    text_records_ += written;
+    records_ += written;
     return text_.size() < kFillBytes ? absl::OkStatus() : FlushFull();
   }
 
@@ -43,7 +44,7 @@ class PartText {
     return status;
   }
 
-  /// All that were added, also those that wrote nothing.
+  /// Those that wrote something, in this text and all before.
   std::int64_t records() const { return records_; }
 
  private:

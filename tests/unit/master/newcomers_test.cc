@@ -53,7 +53,8 @@ TEST(NewcomersTest, AreSeenAsLongAsThePlanMayNameThem) {
   EXPECT_THAT(Names(newcomers.TakeQuestion(At(1))), ElementsAre("c", "d"));
   newcomers.Answered(true);
   EXPECT_TRUE(newcomers.Prepared());
-  ASSERT_TRUE(newcomers.Take({{"c", "d"}}));
+  const std::vector<std::string> names = {"c", "d"};
+  ASSERT_TRUE(newcomers.Take(names));
   EXPECT_THAT(newcomers.Look({alive[2]}, 1, /*room=*/0), IsEmpty());
   EXPECT_THAT(newcomers.TakeQuestion(At(1000)), IsEmpty()) << "the plan is full";
   EXPECT_THAT(newcomers.Of(Stage::kSeen), IsEmpty());

@@ -103,8 +103,8 @@ TEST(ElementTest, FieldsAreChecked) {
   EXPECT_THAT(message(), HasSubstr("layers[1].element.places out of range: 0"));
   element.places = kElementBytesMax;
   EXPECT_THAT(message(), HasSubstr("layers[1].element.place_bytes out of range: 0"));
-  element.place_bytes = 2;
-  EXPECT_THAT(message(), HasSubstr("must be at most 2000000000000000000 of 2 bytes"));
+  element.place_bytes = 2'000'000;
+  EXPECT_THAT(message(), HasSubstr("must be at most 2000000000000 of 2000000 bytes"));
   element.places = 10;
   element.combine_seconds_per_byte.value = -1;
   EXPECT_THAT(message(), HasSubstr("layers[1].element.combine_seconds_per_byte out of range: -1"));

@@ -84,7 +84,7 @@ TEST(TextRunSinkTest, ResultsWithoutTextCountAsLittleAsInAPartOfTheirOwn) {
     EXPECT_EQ(joined, part.text);
     EXPECT_EQ(records, written);
     EXPECT_EQ(part.records, written);
-    EXPECT_EQ(own.records(), std::ssize(lines)) << "results, which later plans reckon with";
+    EXPECT_EQ(own.records(), written) << "as what the step says it has made";
   }
 }
 
