@@ -232,6 +232,7 @@ TEST_F(InputListingTest, AJobThatWaitedDoesNotOverwriteWhatHasBecomeItsInput) {
   sim::MemoryStorage& storage = world_->storage();
   ASSERT_TRUE(storage.MakeDirectory("/in/earlier").ok());
   ASSERT_TRUE(storage.WriteSized("/in/earlier/part-00001", 100).ok());
+  AddWorkers(2);                    // so that there is a second part
   SubmitDirectory("/out/results");  // what Weir wrote may be overwritten, but not while it is read
   v1::JobSpec spec = Spec();
   // No first part, which a submission knows that every output will have.
