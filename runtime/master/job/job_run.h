@@ -130,6 +130,8 @@ class JobRun {
   void PlanFailed(v1::JobError error);
   /// The same of a plan that runs and is held: it is edited where that is enough.
   void RunFailed(RunFault fault);
+  /// Whether the plan that runs goes on without a worker of that name.
+  bool IsGone(const std::string& name) const;
   /// Mends a damaged run by an edit; false: its maker is to blame.
   bool MendRun(const RunFault& fault);
   /// Ends the job naming what the step was given.

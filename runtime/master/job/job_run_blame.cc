@@ -106,13 +106,22 @@ void JobRun::RunFailed(RunFault fault) {
   Apply(machine_.WorkerLost());
 }
 
+bool JobRun::IsGone(const std::string& name) const {
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    const auto index = static_cast<planner::WorkerIndex>(w);
+    if (NameOf(index) == name && !plan_run_->gone(index)) return false;
+  }
+  return true;
+}
+
 bool JobRun::MendRun(const RunFault& fault) {
   const RunFault::Damage& damage = *fault.damage;
   const RunBlame::Cure cure =
       damage.made_again
           ? RunBlame::Cure::kFetchAgain
           : run_blame_.Damaged(damage.run, damage.maker, damage.reader, damage.received);
-  if (cure == RunBlame::Cure::kLeaveOutMaker) return false;
+  // One that is left out already has done no more harm: its run is made again, by somebody else.
+  if (cure == RunBlame::Cure::kLeaveOutMaker && !IsGone(damage.maker)) return false;
   if (fault.step != planner::kNoIndex) plan_run_->BeginAnew(fault.step, /*elsewhere=*/false);
   if (cure == RunBlame::Cure::kFetchAgain) {
     plan_run_->SectionLost(damage);
