@@ -2,6 +2,7 @@
 // command line.
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "planner/explain/explain.h"
@@ -207,7 +208,11 @@ std::string ExplainJson(const Plan& plan, const Prediction& predicted, const Act
             {"predicted_s", report.predicted_s}};
   if (plan.port_lanes > 0) json["port_lanes"] = plan.port_lanes;
   if (plan.rates_over_time) json["rates_over_time"] = true;
-  json["actual_s"] = report.actual_s.has_value() ? Json(*report.actual_s) : Json();
+  // Programs take it for how far the run came, also of one that is not at its end: the state says
+  // which it is.
+  const std::optional<Seconds>& ran_s =
+      report.actual_s.has_value() ? report.actual_s : report.unfinished_s;
+  json["actual_s"] = ran_s.has_value() ? Json(*ran_s) : Json();
   json["lower_bound_s"] = plan.summary.lower_bound_s;
   json["gap"] = plan.summary.lower_bound_s > 0
                     ? Json(report.predicted_s / plan.summary.lower_bound_s - 1)
@@ -220,7 +225,7 @@ std::string ExplainJson(const Plan& plan, const Prediction& predicted, const Act
   json["moved_bytes"] = report.moved_bytes;
   if (report.spilled_bytes > 0 || report.actual_spilled_bytes > 0) {
     json["spilled_bytes"] = report.spilled_bytes;
-    if (report.actual_s.has_value()) json["actual_spilled_bytes"] = report.actual_spilled_bytes;
+    if (report.HasRun()) json["actual_spilled_bytes"] = report.actual_spilled_bytes;
   }
   json["layers"] = LayersJson(report);
   json["workers"] = WorkersJson(report);
