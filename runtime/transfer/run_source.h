@@ -27,10 +27,10 @@ struct RunSource {
 ///   (the file was removed); kResourceExhausted (descriptors, memory); kDataLoss (its disk fails).
 absl::StatusOr<RunSource> OpenRun(const RunCatalog& catalog, v1::DataRequest request);
 
-/// Sends a range of the run as one frame, checked through `piece`.
-/// Returns: as DataSocket::SendFile. kDataLoss, told to the peer as well: the file ends early, or
-/// its
-///   disk fails; the message names the run.
+/// Sends a range of the run, in bytes, as one frame, checked through `piece`.
+///
+/// Errors: as DataSocket::SendFile. kDataLoss, told to the peer as well: the file ends early, or
+///   its disk fails; the message names the run.
 /// Requires: 0 < bytes <= limits::kBlockBytesMax. Thread-safety: the socket's strand, on which
 ///   nothing else uses `piece` meanwhile but other calls of this: it is free at each suspension.
 asio::awaitable<absl::Status> SendFrame(DataSocket& socket, const RunSource& source,
