@@ -347,6 +347,14 @@ void SimTask::FinishStep() {
     End();
     return listener_.on_failed(std::move(error));
   }
+  if (process_.faults.user_errors) {
+    v1::StepResult failed;
+    failed.set_step(order.step());
+    *failed.mutable_error() =
+        MakeJobError(job_error::kUserError, "the job's code threw (simulated)");
+    state_ = State::kIdle;
+    return listener_.on_result(std::move(failed));
+  }
   const KindModel kind = ModelOf(order.kind(), process_.model);
   content_ = loops() ? ContentOfLoop() : ContentOfInputs();
   KeepContents();

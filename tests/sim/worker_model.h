@@ -27,6 +27,7 @@ struct WorkerModel {
 struct WorkerFaults {
   bool disk_full = false;
   bool task_crashes = false;
+  bool user_errors = false;      // the job's code fails there, and its task lives on
   bool unpacking_fails = false;  // of archives, by its work directory, as a task starts
   double cpu_slowness = 1;       // of steps that begin from now on
   double network_slowness = 1;   // of what begins to move from now on

@@ -254,7 +254,8 @@ bool World::AnySoundWorker() {
     const auto& [name, worker] = entry;
     return worker->loop()->alive() && !worker->loop()->hung() &&
            !network_.cuts().Part("master", name) && !worker->faults().disk_full &&
-           !worker->faults().task_crashes && !worker->faults().unpacking_fails;
+           !worker->faults().task_crashes && !worker->faults().user_errors &&
+           !worker->faults().unpacking_fails;
   });
 }
 

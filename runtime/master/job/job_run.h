@@ -134,6 +134,8 @@ class JobRun {
   bool IsGone(const std::string& name) const;
   /// Mends a damaged run by an edit; false: its maker is to blame.
   bool MendRun(const RunFault& fault);
+  /// A step is done: says in the losses of those whose code had failed of it whose fault that was.
+  void BlameTheRefuted(const v1::JournalRecord::StepCommitted& done);
   /// Ends the job naming what the step was given.
   void EndBy(v1::JobError error, const StepInput& input);
   void LetGoOfFull(const BlameVerdict& verdict);

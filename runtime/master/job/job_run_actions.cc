@@ -205,6 +205,7 @@ void JobRun::Conduct() {
   ConductorRunListener listener;
   listener.step_committed = [this](v1::JournalRecord::StepCommitted committed) {
     blame_.StepCommitted(loop_.Now());
+    BlameTheRefuted(committed);
     v1::JournalRecord record = Record();
     *record.mutable_step_committed() = std::move(committed);
     // Losing it to a crash costs running the step again, so nobody waits for it.

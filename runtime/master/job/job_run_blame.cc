@@ -9,6 +9,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/base/log.h"
 #include "runtime/master/job/job_run.h"
 #include "runtime/master/planning/disk_need.h"
 #include "runtime/master/planning/find_step.h"
@@ -47,6 +48,24 @@ StepInput JobRun::InputOfStep(const std::string& step_name) const {
   const planner::ComputeStep* step = FindStep(planned_->plan, step_name);
   if (step == nullptr) return {};
   return {step->kind->name, step->input_begin, step->input_end};
+}
+
+void JobRun::BlameTheRefuted(const v1::JournalRecord::StepCommitted& done) {
+  const planner::ComputeStep& step = planned_->plan.steps[planner::At(done.step())];
+  const std::string name = planner::StepName(planned_->plan, done.step());
+  const StepInput input{step.kind->name, step.input_begin, step.input_end};
+  for (const std::string& worker : blame_.Refuted(name, input, done.worker())) {
+    LogWarning("The job's code failed on one worker only", {{"job", status_.job_id()},
+                                                            {"step", name},
+                                                            {"worker", worker},
+                                                            {"done_by", done.worker()}});
+    const auto loss = std::find_if(
+        status_.mutable_losses()->rbegin(), status_.mutable_losses()->rend(),
+        [&](const auto& told) { return told.worker() == worker && told.step() == name; });
+    if (loss == status_.mutable_losses()->rend()) continue;
+    loss->set_why(absl::StrCat(loss->why(), "; worker ", done.worker(),
+                               " has done that step: worker ", worker, " is to blame"));
+  }
 }
 
 void JobRun::NameInput(const StepInput& input, v1::JobError& error) const {

@@ -20,6 +20,17 @@ bool SameInput(const StepInput& a, const StepInput& b) {
   return std::max(a.begin, b.begin) < std::min(a.end, b.end);
 }
 
+std::string DiskOf(const std::string& worker, absl::Span<const DiskRoom> alive) {
+  const auto found = std::find_if(alive.begin(), alive.end(), [&worker](const DiskRoom& room) {
+    return room.worker == worker;
+  });
+  return found == alive.end() ? "" : found->disk;
+}
+
+bool OneMachine(const std::string& disk, const std::string& other) {
+  return !disk.empty() && disk == other;
+}
+
 // Another disk that will be found full as well: the same one, or one that has less and is to hold
 // more than it has.
 bool FullToo(const DiskRoom& full, const DiskRoom& other) {
@@ -50,6 +61,7 @@ StepBlame::Fault StepBlame::FaultOf(const v1::JobError& error) {
       code == job_error::kTransferFailed) {
     return Fault::kExchange;
   }
+  if (code == job_error::kUserError || code == job_error::kBadRecord) return Fault::kWord;
   return Fault::kJob;
 }
 
@@ -69,6 +81,14 @@ bool StepBlame::AnyBeside(const std::string& worker, absl::Span<const DiskRoom> 
   });
 }
 
+bool StepBlame::AnyOnAnotherMachine(const std::string& worker,
+                                    absl::Span<const DiskRoom> alive) const {
+  const std::string disk = DiskOf(worker, alive);
+  return !given_plan_ && std::any_of(alive.begin(), alive.end(), [&](const DiskRoom& other) {
+    return other.worker != worker && !IsLeftOut(other) && !OneMachine(disk, other.disk);
+  });
+}
+
 bool StepBlame::LeaveOut(const std::string& worker, absl::Span<const DiskRoom> alive) {
   if (!AnyBeside(worker, alive)) return false;
   for (const DiskRoom& room : alive) {
@@ -83,7 +103,11 @@ BlameVerdict StepBlame::Failed(v1::JobError error, const StepInput& input,
     case Fault::kFullDisk:
       return DiskFull(std::move(error), alive);
     case Fault::kCrash:
-      return Crashed(std::move(error), input, alive, now, step_can_move);
+      return OfWorkerOrJob(std::move(error), input, alive, now, step_can_move);
+    case Fault::kWord:
+      // Most often it is the job's: no whole plan is made again for it.
+      if (!step_can_move || !AnyOnAnotherMachine(error.worker(), alive)) break;
+      return OfWorkerOrJob(std::move(error), input, alive, now, step_can_move);
     case Fault::kWorker:
       return OfWorker(std::move(error), alive, now);
     case Fault::kExchange:
@@ -130,27 +154,54 @@ BlameVerdict StepBlame::DiskFull(v1::JobError error, absl::Span<const DiskRoom> 
   return verdict;
 }
 
-BlameVerdict StepBlame::Crashed(v1::JobError error, const StepInput& input,
-                                absl::Span<const DiskRoom> alive, MonoTime now,
-                                bool step_can_move) {
-  const auto before = std::find_if(crashes_.begin(), crashes_.end(), [&](const Crash& crash) {
-    return crash.worker != error.worker() && SameInput(crash.input, input);
-  });
-  if (before != crashes_.end()) {
-    error.set_message(absl::StrCat(error.message(), "; so did that of worker ", before->worker,
-                                   " before, of the same input"));
+// Two of one machine that hear the same word of their code may both have it from that machine.
+bool StepBlame::Confirms(const Ending& now, const Ending& before) {
+  if (now.worker == before.worker || before.refuted) return false;
+  if (!now.died && OneMachine(now.disk, before.disk)) return false;
+  return SameInput(before.input, now.input);
+}
+
+BlameVerdict StepBlame::OfWorkerOrJob(v1::JobError error, const StepInput& input,
+                                      absl::Span<const DiskRoom> alive, MonoTime now,
+                                      bool step_can_move) {
+  const Ending ending{.worker = error.worker(),
+                      .disk = DiskOf(error.worker(), alive),
+                      .step = error.step(),
+                      .input = input,
+                      .died = FaultOf(error) == Fault::kCrash};
+  const auto before =
+      std::find_if(endings_.begin(), endings_.end(),
+                   [&ending](const Ending& earlier) { return Confirms(ending, earlier); });
+  if (before != endings_.end()) {
+    if (ending.died && before->died) {
+      error.set_message(absl::StrCat(error.message(), "; so did that of worker ", before->worker,
+                                     " before, of the same input"));
+    }
     return {.error = std::move(error)};
   }
-  const bool first_there = std::none_of(crashes_.begin(), crashes_.end(), [&](const Crash& crash) {
-    return crash.worker == error.worker();
-  });
-  crashes_.push_back({error.worker(), input});
+  const bool first_there =
+      std::none_of(endings_.begin(), endings_.end(),
+                   [&ending](const Ending& earlier) { return earlier.worker == ending.worker; });
+  endings_.push_back(ending);
   if (!GoesOnAfterOneMore(now)) return {.error = std::move(error)};
   if (step_can_move && first_there && AnyBeside(error.worker(), alive)) {
     return {.plan_again = true, .elsewhere = true, .error = std::move(error)};
   }
   const bool again = LeaveOut(error.worker(), alive);
   return {.plan_again = again, .error = std::move(error)};
+}
+
+std::vector<std::string> StepBlame::Refuted(const std::string& step, const StepInput& input,
+                                            const std::string& worker) {
+  std::vector<std::string> to_blame;
+  for (Ending& ending : endings_) {
+    const bool of_this = ending.step == step && ending.input.kind == input.kind &&
+                         ending.input.begin == input.begin && ending.input.end == input.end;
+    if (!of_this || ending.died || ending.refuted || ending.worker == worker) continue;
+    ending.refuted = true;
+    to_blame.push_back(ending.worker);
+  }
+  return to_blame;
 }
 
 std::vector<std::string> StepBlame::LeftOut(absl::Span<const DiskRoom> alive) const {

@@ -58,8 +58,13 @@ struct BlameVerdict {
 ///   dies of input that it shares with the first, or nobody else is there, it is the job's. A
 ///   worker is left out when its tasks die a second time, or at once where a step cannot be moved
 ///   alone.
+/// - What the job's code says of itself or of a record (USER_ERROR, BAD_RECORD) may be either's as
+///   well: its machine may lack an interpreter, or its memory be bad. Where the step can be moved
+///   alone and another machine is there, it counts as a task that died, and it is the job's only
+///   once a worker elsewhere says so of the same input. Where one does that step after all, whose
+///   word it was is to blame (Refuted). Else it ends the job as it is.
 /// - What happens between two workers is nobody's: another plan is made for all.
-/// - All else - what the job's code says of itself, the output, the input - ends the job as it is.
+/// - All else - the output, the input - ends the job as it is.
 ///
 /// A worker is left out under its registration: one that was started again may have been mended.
 /// Those left out for anything but a full disk are taken back where nobody else is alive. Full
@@ -80,6 +85,10 @@ class StepBlame {
                       MonoTime now, bool step_can_move = false);
   /// A step of the job was done, once more or for the first time: it gets somewhere.
   void StepCommitted(MonoTime now) { committed_ = now; }
+  /// `worker` has done this step, of this input: returns those whose code had failed of it there,
+  /// each once. From here on their word of it counts for nothing.
+  std::vector<std::string> Refuted(const std::string& step, const StepInput& input,
+                                   const std::string& worker);
   /// Which of these workers, everybody alive, the next plan does without. All of them: no disk has
   /// room (NoRoom).
   std::vector<std::string> LeftOut(absl::Span<const DiskRoom> alive) const;
@@ -87,20 +96,28 @@ class StepBlame {
   v1::JobError NoRoom(v1::JobError error) const;
 
  private:
-  enum class Fault { kJob, kFullDisk, kWorker, kCrash, kExchange };
-  struct Crash {
+  enum class Fault { kJob, kFullDisk, kWorker, kCrash, kWord, kExchange };
+  // A task that died, or code that failed in it, by its word.
+  struct Ending {
     std::string worker;
+    std::string disk;
+    std::string step;
     StepInput input;
+    bool died = false;
+    bool refuted = false;
   };
   static Fault FaultOf(const v1::JobError& error);
+  static bool Confirms(const Ending& now, const Ending& before);
   BlameVerdict DiskFull(v1::JobError error, absl::Span<const DiskRoom> alive);
-  BlameVerdict Crashed(v1::JobError error, const StepInput& input, absl::Span<const DiskRoom> alive,
-                       MonoTime now, bool step_can_move);
+  BlameVerdict OfWorkerOrJob(v1::JobError error, const StepInput& input,
+                             absl::Span<const DiskRoom> alive, MonoTime now, bool step_can_move);
   BlameVerdict OfWorker(v1::JobError error, absl::Span<const DiskRoom> alive, MonoTime now);
   /// Counts a fault; whether the job goes on after so many.
   bool GoesOnAfterOneMore(MonoTime now);
   /// Whether anybody else can take its part.
   bool AnyBeside(const std::string& worker, absl::Span<const DiskRoom> alive) const;
+  /// The same, on a file system of its own: most likely another machine.
+  bool AnyOnAnotherMachine(const std::string& worker, absl::Span<const DiskRoom> alive) const;
   /// Leaves a worker out, if there is another one to take its part.
   bool LeaveOut(const std::string& worker, absl::Span<const DiskRoom> alive);
   bool HasNoRoom(const DiskRoom& room) const;
@@ -109,7 +126,7 @@ class StepBlame {
   const bool given_plan_;
   std::vector<MonoTime> faults_;       // those that count; never more than one too many
   std::optional<MonoTime> committed_;  // the last step
-  std::vector<Crash> crashes_;
+  std::vector<Ending> endings_;
   absl::btree_map<std::string, Epoch> left_out_;    // for anything but a full disk
   absl::btree_map<std::string, DiskRoom> no_room_;  // by worker, as it was when that was found
 };

@@ -215,6 +215,72 @@ TEST(StepBlameTest, WhereAStepCanMoveAloneItsWorkerStaysUntilItCrashesAgain) {
   EXPECT_FALSE(alone.Failed(crash, kFirstHalf, Workers(1), true).plan_again);
 }
 
+v1::JobError Word(const std::string& worker, std::string_view code = job_error::kUserError) {
+  v1::JobError error = Error(code, worker);
+  error.set_step("map 0");
+  return error;
+}
+
+TEST(StepBlameTest, WhatTheCodeSaysIsTheJobsOnceAnotherWorkerSaysItOfTheSameInput) {
+  for (const std::string_view code : {job_error::kUserError, job_error::kBadRecord}) {
+    BlameOfOneMoment blame(false);
+    const BlameVerdict first = blame.Failed(Word("a", code), kFirstHalf, Workers(3), true);
+    EXPECT_TRUE(first.plan_again) << code;
+    EXPECT_TRUE(first.elsewhere) << code;
+    EXPECT_THAT(blame.LeftOut(Workers(3)), IsEmpty());
+    const BlameVerdict second = blame.Failed(Word("c", code), kFirstHalf, Workers(3), true);
+    EXPECT_FALSE(second.plan_again) << code;
+    EXPECT_EQ(second.error.SerializeAsString(), Word("c", code).SerializeAsString())
+        << "as it would have ended it at once";
+  }
+}
+
+TEST(StepBlameTest, WhatTheCodeSaysEndsTheJobWhereNoOtherMachineCanTellMore) {
+  std::vector<DiskRoom> one_machine = Workers(3);
+  for (DiskRoom& room : one_machine) room.disk = "node";
+  EXPECT_FALSE(BlameOfOneMoment(false).Failed(Word("a"), kFirstHalf, one_machine, true).plan_again);
+  EXPECT_FALSE(BlameOfOneMoment(false).Failed(Word("a"), kFirstHalf, Workers(1), true).plan_again);
+  EXPECT_FALSE(BlameOfOneMoment(true).Failed(Word("a"), kFirstHalf, Workers(3), true).plan_again)
+      << "a given plan";
+  EXPECT_FALSE(BlameOfOneMoment(false).Failed(Word("a"), kFirstHalf, Workers(3), false).plan_again)
+      << "a loop would begin from its first iteration";
+}
+
+TEST(StepBlameTest, OneWhoseCodeFailsAgainIsLeftOut) {
+  BlameOfOneMoment blame(false);
+  ASSERT_TRUE(blame.Failed(Word("a"), kFirstHalf, Workers(3), true).elsewhere);
+  const BlameVerdict second = blame.Failed(Word("a"), kSecondHalf, Workers(3), true);
+  EXPECT_TRUE(second.plan_again);
+  EXPECT_FALSE(second.elsewhere);
+  EXPECT_THAT(blame.LeftOut(Workers(3)), ElementsAre("a"));
+}
+
+TEST(StepBlameTest, TwoOfOneMachineDoNotConfirmEachOther) {
+  BlameOfOneMoment blame(false);
+  std::vector<DiskRoom> workers = Workers(3);
+  workers[0].disk = workers[1].disk = "node";
+  EXPECT_TRUE(blame.Failed(Word("a"), kFirstHalf, workers, true).elsewhere);
+  EXPECT_TRUE(blame.Failed(Word("b"), kFirstHalf, workers, true).elsewhere);
+  EXPECT_FALSE(blame.Failed(Word("c"), kFirstHalf, workers, true).plan_again);
+}
+
+TEST(StepBlameTest, WhoseWordAnotherWorkerRefutesIsToBlame) {
+  BlameOfOneMoment blame(false);
+  ASSERT_TRUE(blame.Failed(Word("a"), kFirstHalf, Workers(4), true).elsewhere);
+  EXPECT_THAT(blame.Refuted("map 0", kSecondHalf, "b"), IsEmpty()) << "of another plan";
+  EXPECT_THAT(blame.Refuted("map 1", kFirstHalf, "b"), IsEmpty());
+  EXPECT_THAT(blame.Refuted("map 0", kFirstHalf, "a"), IsEmpty()) << "it did it itself";
+  EXPECT_THAT(blame.Refuted("map 0", kFirstHalf, "b"), ElementsAre("a"));
+  EXPECT_THAT(blame.Refuted("map 0", kFirstHalf, "b"), IsEmpty()) << "once";
+  EXPECT_TRUE(blame.Failed(Word("c"), kFirstHalf, Workers(4), true).elsewhere)
+      << "the first word of it counts for nothing";
+  v1::JobError crash = Error(job_error::kTaskCrashed, "d");
+  crash.set_step("map 1");
+  BlameOfOneMoment crashed(false);
+  ASSERT_TRUE(crashed.Failed(crash, kFirstHalf, Workers(4), true).elsewhere);
+  EXPECT_THAT(crashed.Refuted("map 1", kFirstHalf, "b"), IsEmpty()) << "a task may just die";
+}
+
 // Whatever fails, and in whatever order: a job is not begun anew for ever, and one whose input
 // ended tasks of two workers ends.
 TEST(StepBlameTest, AnyFaultsEndAfterAWhile) {

@@ -221,6 +221,68 @@ TEST_F(WorkerFaultsTest, OneWhoseTasksDieAgainIsLeftOut) {
   for (const auto& [step, worker] : Commits()) EXPECT_NE(worker, "worker-1") << step;
 }
 
+TEST_F(WorkerFaultsTest, CodeThatFailsOnOneWorkerOnlyIsThatWorkersFault) {
+  const std::string id = Begin();
+  while (StatusOf(id).state() != v1::JOB_STATE_RUNNING) RunFor(absl::Milliseconds(10));
+  RunFor(absl::Milliseconds(200));
+  Faults(1).user_errors = true;
+  for (int ms = 0; ms < 60'000 && StatusOf(id).losses_size() == 0; ms += 10) {
+    RunFor(absl::Milliseconds(10));
+  }
+  Faults(1).user_errors = false;
+  RunFor(absl::Seconds(60));
+  const v1::JobStatus status = StatusOf(id);
+  ExpectEdited(status);
+  ASSERT_EQ(status.losses_size(), 1);
+  EXPECT_EQ(status.losses(0).worker(), "worker-1");
+  EXPECT_THAT(status.losses(0).why(),
+              AllOf(HasSubstr("the job's code threw"), HasSubstr(" has done that step"),
+                    HasSubstr("worker worker-1 is to blame")));
+  const auto commits = Commits();
+  for (const auto& [step, worker] : commits) EXPECT_EQ(CommitsOf(step, commits), 1) << step;
+}
+
+TEST_F(WorkerFaultsTest, OneOnWhichAllCodeFailsIsLeftOut) {
+  Faults(1).user_errors = true;
+  const std::string id = Begin();
+  RunFor(absl::Seconds(60));
+  const v1::JobStatus status = StatusOf(id);
+  ExpectEdited(status);
+  ASSERT_EQ(status.losses_size(), 2);
+  for (const v1::WorkerLoss& loss : status.losses()) EXPECT_EQ(loss.worker(), "worker-1");
+  for (const auto& [step, worker] : Commits()) EXPECT_NE(worker, "worker-1") << step;
+}
+
+TEST_F(WorkerFaultsTest, CodeThatFailsEverywhereEndsTheJobByItsOwnWords) {
+  for (int worker = 0; worker < 3; ++worker) Faults(worker).user_errors = true;
+  const std::string id = Begin();
+  RunFor(absl::Seconds(60));
+  const v1::JobStatus status = StatusOf(id);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_FAILED);
+  EXPECT_EQ(status.error().code(), job_error::kUserError);
+  EXPECT_THAT(status.error().message(),
+              AllOf(HasSubstr("the job's code threw"), Not(HasSubstr("of the same input"))));
+  EXPECT_GE(status.losses_size(), 1) << "it was tried elsewhere";
+}
+
+TEST_F(MasterTest, OnOneMachineCodeThatFailsEndsTheJobAtOnce) {
+  for (const char* name : {"worker-0", "worker-1"}) {
+    sim::WorkerModel model;
+    model.name = name;
+    model.handover_domain = "node";
+    world_->StartWorker(model);
+    world_->FindWorker(name)->faults().user_errors = true;
+  }
+  RunFor(absl::Seconds(1));
+  const absl::StatusOr<std::string> id = Submit(Spec());
+  ASSERT_TRUE(id.ok()) << id.status();
+  RunFor(absl::Seconds(60));
+  const v1::JobStatus status = StatusOf(*id);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_FAILED);
+  EXPECT_EQ(status.error().code(), job_error::kUserError);
+  EXPECT_EQ(status.losses_size(), 0);
+}
+
 // A job's archives are unpacked when it is prepared: nothing runs yet.
 TEST_F(WorkerFaultsTest, OneThatCannotUnpackArchivesIsPlannedWithout) {
   Faults(1).unpacking_fails = true;
