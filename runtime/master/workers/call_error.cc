@@ -11,12 +11,12 @@ v1::JobError ErrorOfCall(const RegisteredWorker& worker, const std::string& what
   const std::string& name = worker.identity.name();
   const bool silent = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
   if (!CarriesJobError(status)) {
-    if (silent) {
-      error.set_code(std::string(job_error::kWorkerUnreachable));
-      error.set_fault_of(v1::FAULT_OF_WORKER);
-    }
     if (absl::IsAborted(status) || absl::IsNotFound(status)) {
       error.set_code(std::string(job_error::kWorkerLost));
+    } else {
+      const auto code = silent ? job_error::kWorkerUnreachable : job_error::kInternal;
+      error.set_code(std::string(code));
+      error.set_fault_of(v1::FAULT_OF_WORKER);
     }
   }
   error.set_message(absl::StrCat("worker ", name, silent ? " does not answer: " : " refused ", what,

@@ -13,7 +13,8 @@ namespace weir::master {
 /// Names who did not do what: a worker that does not answer is WORKER_UNREACHABLE, which is its own
 /// fault: it keeps its lease, so the master hears it, and others answer. One that refuses because
 /// it has another epoch or forgot the job is WORKER_LOST; an error that the worker named itself
-/// stays. `what`: "map 3", "the preparation of the job".
+/// stays. Any other refusal, as of an order that it cannot read, is INTERNAL and its own fault as
+/// well: others may read theirs. `what`: "map 3", "the preparation of the job".
 /// Checked by: tests/unit/master/call_error_test.cc.
 v1::JobError ErrorOfCall(const RegisteredWorker& worker, const std::string& what,
                          const absl::Status& status);

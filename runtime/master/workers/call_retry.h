@@ -31,8 +31,10 @@ using CallAttempt =
 
 /// Repeats `attempt` with jittered backoff (50 ms doubling to 800 ms) while it ends with
 /// kUnavailable or kDeadlineExceeded and the budget lasts, then calls `done` once with the last
-/// answer. When the budget ends it, `done` gets the last failure that tells anything (a try that
-/// the end of the budget cut short tells nothing), how often was asked and for how long.
+/// answer. One that says that the call was garbled on its way (kUnimplemented, kInternal, kUnknown,
+/// kInvalidArgument, kResourceExhausted or kDataLoss, without a named error) is the last at its
+/// third time. When the budget ends it, `done` gets the last failure that tells anything (a try
+/// that the end of the budget cut short tells nothing), how often was asked and for how long.
 /// Cancellation: guard `attempt` and `done` by a env::CallbackScope; a dead guard ends the
 /// repeating. Thread-safety: on the loop only.
 void CallWithRetry(env::EventLoop& loop, env::Random& random, CallBudget budget,

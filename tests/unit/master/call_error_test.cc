@@ -33,6 +33,19 @@ TEST(CallErrorTest, RefusalOfAnOldEpochIsALoss) {
             job_error::kWorkerLost);
 }
 
+TEST(CallErrorTest, WhatOneRefusesWithoutANameIsItsOwnFault) {
+  for (const absl::Status& status :
+       {absl::UnimplementedError("x"), absl::InvalidArgumentError("x"), absl::InternalError("x"),
+        absl::FailedPreconditionError("x"), absl::ResourceExhaustedError("x")}) {
+    const v1::JobError error = ErrorOfCall(Worker(), "map 3", status);
+    EXPECT_EQ(error.code(), job_error::kInternal) << status;
+    EXPECT_EQ(error.fault_of(), v1::FAULT_OF_WORKER) << status;
+    EXPECT_EQ(error.worker(), "worker-3");
+    EXPECT_TRUE(absl::StrContains(error.message(), "refused map 3")) << status;
+    EXPECT_FALSE(LeaseMayTell(status));
+  }
+}
+
 TEST(CallErrorTest, ErrorsThatTheWorkerNamedStay) {
   v1::JobError named = MakeJobError(job_error::kDiskFull, "no space", "free some");
   named.set_worker("somebody");

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/base/job_errors.h"
 #include "tests/sim/virtual_time.h"
 
 namespace weir::master {
@@ -80,6 +81,26 @@ TEST_F(CallRetryTest, PassesOnWhatDoesNotHelpToAskAgain) {
                 return num_tries_ < 3 ? absl::UnavailableError("not yet") : absl::OkStatus();
               }).ok());
   EXPECT_EQ(num_tries_, 3);
+}
+
+TEST_F(CallRetryTest, WhatWasGarbledOnItsWayIsAskedAgainAFewTimes) {
+  for (const absl::Status& garbled :
+       {absl::UnimplementedError("x"), absl::InternalError("x"), absl::UnknownError("x"),
+        absl::InvalidArgumentError("x"), absl::ResourceExhaustedError("x"),
+        absl::DataLossError("x")}) {
+    num_tries_ = 0;
+    EXPECT_TRUE(
+        Call([&](absl::Duration) { return num_tries_ < 3 ? garbled : absl::OkStatus(); }).ok())
+        << garbled;
+    num_tries_ = 0;
+    EXPECT_EQ(Call([&](absl::Duration) { return garbled; }), garbled);
+    EXPECT_EQ(num_tries_, 3) << garbled;
+  }
+  num_tries_ = 0;
+  const absl::Status named = StatusFromJobError(absl::StatusCode::kInternal,
+                                                MakeJobError(job_error::kUserError, "it threw"));
+  EXPECT_EQ(Call([&](absl::Duration) { return named; }), named);
+  EXPECT_EQ(num_tries_, 1) << "what it names does not pass";
 }
 
 TEST_F(CallRetryTest, TimeBeyondItsBudgetIsTheCallersOwn) {
