@@ -13,6 +13,7 @@
 #include "jobs/api/module.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
+#include "runtime/base/job_errors.h"
 #include "runtime/modules/elf_head.h"
 #include "runtime/task/start/guarded_call.h"
 
@@ -31,6 +32,13 @@ absl::Status CheckFile(const std::string& path) {
 std::string LoaderError() {
   const char* error = ::dlerror();
   return error == nullptr ? "the dynamic loader does not say why" : error;
+}
+
+// Who submitted the job has loaded it: this machine lacks what it needs, or has another version.
+absl::Status OfThisMachine(const absl::Status& refused) {
+  v1::JobError error = JobErrorFromStatus(refused);
+  error.set_fault_of(v1::FAULT_OF_WORKER);
+  return StatusFromJobError(refused.code(), error);
 }
 
 absl::StatusOr<JobCatalog> CatalogOf(ModuleJobs jobs, const std::string& path) {
@@ -57,8 +65,9 @@ absl::StatusOr<JobCatalog> LoadModule(const std::string& path) {
   if (absl::Status file = CheckFile(path); !file.ok()) return file;
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    return RefusedModule(path, absl::StrCat("cannot be loaded: ", LoaderError()),
-                         "link what it needs into it, or install that here and on all workers");
+    return OfThisMachine(
+        RefusedModule(path, absl::StrCat("cannot be loaded: ", LoaderError()),
+                      "link what it needs into it, or install that here and on all workers"));
   }
   const auto entry = reinterpret_cast<ModuleEntry>(::dlsym(library, kModuleEntry));
   if (entry == nullptr) {

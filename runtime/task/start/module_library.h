@@ -18,7 +18,8 @@ namespace weir::task {
 /// classes of the same names.
 /// Errors: MODULE_REFUSED: what CheckElfHead refuses, libraries or symbols that it misses, no
 ///   entry, built with another version of the API, no jobs, jobs without a name or two of one name;
-///   USER_ERROR where a constructor of a job throws.
+///   USER_ERROR where a constructor of a job throws. What the loader refuses is this machine's
+///   fault (FAULT_OF_WORKER): another one has loaded it.
 /// Checked by: tests/integration/modules_test.py.
 absl::StatusOr<JobCatalog> LoadModule(const std::string& path);
 

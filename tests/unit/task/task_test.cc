@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <fstream>
 #include <optional>
 #include <sstream>
+#include <string>
 #include <thread>
 
 #include "gmock/gmock.h"
@@ -206,6 +208,24 @@ TEST_F(TaskTest, AModuleThatIsNoneIsTheJobs) {
   ASSERT_TRUE(event.has_value());
   EXPECT_EQ(event->failed().fault_of(), v1::FAULT_OF_UNSPECIFIED);
   EXPECT_EQ(event->failed().code(), job_error::kModuleRefused);
+  EXPECT_EQ(Join(), 1);
+}
+
+// As one does whose libraries are missing, or of another version, on this machine.
+TEST_F(TaskTest, AModuleThatTheLoaderRefusesIsItsWorkersFault) {
+  std::ifstream program("/proc/self/exe", std::ios::binary);
+  std::string head(64, '\0');
+  ASSERT_TRUE(program.read(head.data(), static_cast<std::streamsize>(head.size())));
+  head[16] = 3;  // e_type: a shared library for this machine, with nothing behind its head
+  head[17] = 0;
+  format::WriteAll(folder_.File("half.so"), head);
+  Serve();
+  SendStartOfModule(folder_.File("half.so"));
+  const std::optional<v1::TaskEvent> event = Receive();
+  ASSERT_TRUE(event.has_value());
+  EXPECT_EQ(event->failed().fault_of(), v1::FAULT_OF_WORKER);
+  EXPECT_EQ(event->failed().code(), job_error::kModuleRefused);
+  EXPECT_THAT(event->failed().message(), HasSubstr("cannot be loaded"));
   EXPECT_EQ(Join(), 1);
 }
 
