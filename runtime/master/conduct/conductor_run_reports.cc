@@ -101,7 +101,7 @@ void ConductorRun::Commit(int attempt, const v1::StepResult& result) {
   if (result.has_part()) {
     part_bytes_[step] = result.part().bytes();
     parts_.push_back(CommittedPart{plan().steps[At(step)].index_in_layer, fence_.plan_epoch(),
-                                   attempt, result.part()});
+                                   attempt, result.part(), WorkerOfStep(step)});
   }
   LogInfo("Step committed", {{"job", fence_.job_id()},
                              {"step", builder().StepName(step)},

@@ -49,15 +49,16 @@ absl::Status NamePart(env::Storage& storage, const std::string& staging,
   if (info.ok() && info->is_regular && info->bytes == committed.part.bytes()) {
     return absl::OkStatus();
   }
-  return StatusFromJobError(
-      absl::StatusCode::kDataLoss,
-      MakeJobError(
-          job_error::kDataLoss,
-          absl::StrCat("output part ", PartName(committed.index), " was reported with ",
-                       committed.part.bytes(), " bytes, the master finds ",
-                       info.ok() ? absl::StrCat(info->bytes, " bytes") : "no file", " in ",
-                       staging),
-          "check that workers and master share the file system of the output, then run again"));
+  v1::JobError error = MakeJobError(
+      job_error::kDataLoss,
+      absl::StrCat("output part ", PartName(committed.index), " was reported with ",
+                   committed.part.bytes(), " bytes by worker ", committed.worker,
+                   ", the master finds ",
+                   info.ok() ? absl::StrCat(info->bytes, " bytes") : "no file", " in ", staging),
+      "check that this worker and the master share the file system of the output, and the memory "
+      "of its machine, then run again");
+  error.set_worker(committed.worker);
+  return StatusFromJobError(absl::StatusCode::kDataLoss, error);
 }
 
 /// Removes what is neither a committed part nor the manifest.

@@ -23,6 +23,7 @@ struct CommittedPart {
   std::int64_t plan_epoch = 1;
   int attempt = 1;
   v1::OutputPart part;
+  std::string worker = {};  // who told of it
 };
 
 /// Checks that the output may be written: its parent exists, and it does not exist itself unless

@@ -101,6 +101,18 @@ TEST_F(StagedOutputTest, MissingOrShortPartIsDataLoss) {
   EXPECT_FALSE(Exists("/out/result"));
 }
 
+TEST_F(StagedOutputTest, APartOfAnotherSizeNamesWhoToldOfIt) {
+  auto parts = StageParts();
+  parts[0].part.set_bytes(999);
+  parts[0].worker = "w2";
+  const v1::JobError error =
+      JobErrorFromStatus(CommitOutput(storage_, places_, false, head_, parts).status());
+  EXPECT_EQ(error.worker(), "w2");
+  EXPECT_NE(error.message().find("with 999 bytes by worker w2, the master finds 101 bytes"),
+            std::string::npos)
+      << error.message();
+}
+
 TEST_F(StagedOutputTest, AFileInTheWayIsNoneToRemoveOrOverwrite) {
   ASSERT_TRUE(storage_.WriteSized("/out/result", 5).ok());
   v1::JobSpec spec = head_.spec;
