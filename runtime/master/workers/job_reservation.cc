@@ -39,6 +39,9 @@ void JobReservation::Prepare(std::vector<RegisteredWorker> workers, v1::PrepareJ
                              absl::AnyInvocable<void(v1::JobError)> failed) {
   ++preparation_;
   job_id_ = request.fence().job_id();
+  // Steps name what they read. A hundred thousand paths, told to a thousand workers and held for
+  // each of them until it has answered, fit neither memory nor the call's time.
+  request.mutable_spec()->clear_inputs();
   prepared_ = std::move(prepared);
   failed_ = std::move(failed);
   preparing_ = workers.size();

@@ -29,9 +29,10 @@ class JobReservation {
   /// Tells `workers` to prepare. `prepared` comes once all are ready, perhaps at once; `failed` for
   /// each that is not. Neither comes after Stop, Release or WithdrawPreparation. `request` lacks
   /// only the workers' epochs; only those that held runs of the plan that it keeps are told to keep
-  /// them. Called again, under a higher plan epoch, it takes over workers that
-  /// prepared under an earlier one. A worker that does not answer, or knows nothing of its lease,
-  /// is asked for limits::kPeerPatience: if it is gone, its lease says so before.
+  /// them, and nobody is told the job's list of inputs. Called again, under a higher plan epoch, it
+  /// takes over workers that prepared under an earlier one. A worker that does not answer, or knows
+  /// nothing of its lease, is asked for limits::kPeerPatience: if it is gone, its lease says so
+  /// before.
   void Prepare(std::vector<RegisteredWorker> workers, v1::PrepareJobRequest request,
                absl::AnyInvocable<void()> prepared, absl::AnyInvocable<void(v1::JobError)> failed);
   /// Calls nobody back about the last Prepare any more; workers that prepared stay reserved.
