@@ -54,6 +54,7 @@ class Follower {
   void OnStatus(v1::JobStatus status) {
     if (absence_.OnAnswer() && !options_.progress_json) SayBack(session_, host_);
     if (std::exchange(cancel_lost_, false)) Cancel();
+    KeepInputs(status);
     if (options_.progress_json) {
       host_.err << JsonLine(JobToJson(status)) << std::flush;
     } else {
@@ -63,6 +64,16 @@ class Follower {
     }
     if (options_.on_status) options_.on_status(status);
     last_ = std::move(status);
+  }
+
+  // A stream tells them first and last only; every job has some.
+  void KeepInputs(v1::JobStatus& status) {
+    if (!options_.progress_json) return;
+    if (!status.spec().inputs().empty()) {
+      inputs_ = status.spec().inputs();
+    } else if (!inputs_.empty()) {
+      *status.mutable_spec()->mutable_inputs() = inputs_;
+    }
   }
 
   void ShowPlan(const v1::JobStatus& status) {
@@ -168,6 +179,7 @@ class Follower {
   MasterAbsence absence_;
   std::unique_ptr<rpc::Subscription> subscription_;
   std::optional<v1::JobStatus> last_;
+  google::protobuf::RepeatedPtrField<std::string> inputs_;  // as they were told last
   std::optional<env::EventLoop::TimerId> retry_timer_;
   std::optional<env::EventLoop::TimerId> patience_timer_;
   bool plan_shown_ = false;

@@ -64,8 +64,15 @@ void WatchHub::Publish(const v1::JobStatus& status) {
     if (watcher->gone) --num_watchers_;
     return watcher->gone;
   });
-  for (const auto& watcher : watchers) Queue(watcher, status);
-  if (!IsTerminal(status.state()) && !watchers.empty()) return;
+  const bool last = IsTerminal(status.state());
+  if (last) {
+    for (const auto& watcher : watchers) Queue(watcher, status);
+  } else if (!watchers.empty()) {
+    v1::JobStatus told = status;
+    if (told.has_spec()) told.mutable_spec()->clear_inputs();
+    for (const auto& watcher : watchers) Queue(watcher, told);
+    return;
+  }
   num_watchers_ -= static_cast<int>(watchers.size());
   watchers_.erase(it);
 }

@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
 #include "runtime/base/job_errors.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/exit_codes.h"
+#include "runtime/client/follow_job.h"
 #include "runtime/rpc/broken_off.h"
 #include "tests/unit/client/scripted_master_test_base.h"
 
@@ -141,6 +144,29 @@ TEST_F(JobFollowingTest, AnInterruptWhileTheMasterIsAwayLeavesAtOnceAndSaysHowTo
   EXPECT_EQ(master_.cancels, 0) << "nobody is there to be told";
   EXPECT_EQ(master_.watches_lost, 999);
   EXPECT_NE(err_.str().find("weir watch j-1 --master scripted:1"), std::string::npos) << err_.str();
+}
+
+TEST_F(JobFollowingTest, InputsThatAreToldFirstAndLastStandInEachLineOfProgress) {
+  v1::JobStatus first = InState(v1::JOB_STATE_QUEUED);
+  first.mutable_spec()->set_job("wordcount");
+  first.mutable_spec()->add_inputs("/data/one");
+  first.mutable_spec()->add_inputs("/data/two");
+  v1::JobStatus between = first;
+  between.set_state(v1::JOB_STATE_RUNNING);
+  between.mutable_spec()->clear_inputs();
+  v1::JobStatus last = first;
+  last.set_state(v1::JOB_STATE_SUCCEEDED);
+  master_.statuses = {first, between, last};
+  ScriptedSession session(loop_, master_);
+  const FollowedJob followed = FollowJob(session, "j-1", {.progress_json = true}, host_);
+  ASSERT_TRUE(followed.status.ok()) << followed.status.status();
+  EXPECT_EQ(followed.status->spec().inputs_size(), 2);
+  std::istringstream lines(err_.str());
+  int num_lines = 0;
+  for (std::string line; std::getline(lines, line); ++num_lines) {
+    EXPECT_EQ(nlohmann::json::parse(line)["spec"]["inputs"].size(), 2u) << line;
+  }
+  EXPECT_EQ(num_lines, 3);
 }
 
 }  // namespace

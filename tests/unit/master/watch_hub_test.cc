@@ -1,6 +1,9 @@
 #include "runtime/master/job/watch_hub.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -48,6 +51,33 @@ TEST_F(WatchHubTest, SendsTheStateNowThenChangesThenTheEnd) {
   EXPECT_EQ(seen_, (Seen{1, 2, 3}));
   ASSERT_EQ(ends_.size(), 1u);
   EXPECT_TRUE(ends_[0].ok());
+}
+
+TEST_F(WatchHubTest, OnlyTheFirstAndTheLastStateHoldTheListOfInputs) {
+  constexpr int kInputs = 10'000;
+  const auto with_inputs = [](v1::JobState state, std::int64_t sequence) {
+    v1::JobStatus status = Status(state, sequence);
+    status.mutable_spec()->set_job("wordcount");
+    for (int i = 0; i < kInputs; ++i) status.mutable_spec()->add_inputs("/data/part");
+    return status;
+  };
+  std::vector<int> inputs;
+  std::vector<std::size_t> bytes;
+  const auto subscription = hub_.Watch(
+      with_inputs(v1::JOB_STATE_QUEUED, 1),
+      [&](const v1::JobStatus& status) {
+        EXPECT_EQ(status.spec().job(), "wordcount");
+        inputs.push_back(status.spec().inputs_size());
+        bytes.push_back(status.ByteSizeLong());
+      },
+      [](const absl::Status&) {});
+  hub_.Publish(with_inputs(v1::JOB_STATE_RUNNING, 2));
+  hub_.Publish(with_inputs(v1::JOB_STATE_RUNNING, 3));
+  hub_.Publish(with_inputs(v1::JOB_STATE_SUCCEEDED, 4));
+  Drain();
+  EXPECT_EQ(inputs, (std::vector<int>{kInputs, 0, 0, kInputs}));
+  ASSERT_EQ(bytes.size(), 4u);
+  EXPECT_LT(bytes[1], 1000u) << "whatever the number of inputs";
 }
 
 TEST_F(WatchHubTest, EndedJobIsToldAndOver) {
