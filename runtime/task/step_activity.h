@@ -4,6 +4,7 @@
 // engine and the step's files. Downstream: progress events of the task.
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,6 +25,11 @@ namespace weir::task {
 
 /// Counter of the records that were left out (JobSpec.skip_bad).
 inline constexpr std::string_view kBadRecords = "bad_records";
+
+/// Names under which a step may count, all slots together, and their bytes. With kBadRecords they
+/// are as many as a master takes of a step: it would take the report of more for a worker's fault.
+inline constexpr std::size_t kStepCountersMax = 9999;
+inline constexpr std::size_t kStepCounterNameBytesMax = 1 << 20;
 
 /// Thread-safe. Lives as long as its step.
 class StepActivity {
@@ -48,9 +54,22 @@ class StepActivity {
   void Cancel() { cancelled_ = true; }
   bool cancelled() const { return cancelled_; }
 
+  /// One more name than a step may count under counts nothing, and is remembered.
   void AddCounter(std::string_view name, std::int64_t value) {
     const std::lock_guard lock(mutex_);
-    AddToCounter(counters_[std::string(name)], value);
+    const auto [counter, added] = counters_.try_emplace(std::string(name), 0);
+    if (added && (counters_.size() > kStepCountersMax ||
+                  counter_name_bytes_ + name.size() > kStepCounterNameBytesMax)) {
+      counters_.erase(counter);
+      too_many_counters_ = true;
+      return;
+    }
+    if (added) counter_name_bytes_ += name.size();
+    AddToCounter(counter->second, value);
+  }
+  bool too_many_counters() const {
+    const std::lock_guard lock(mutex_);
+    return too_many_counters_;
   }
   absl::btree_map<std::string, std::int64_t> counters() const {
     const std::lock_guard lock(mutex_);
@@ -97,6 +116,8 @@ class StepActivity {
   std::atomic<bool> cancelled_ = false;
   mutable std::mutex mutex_;
   absl::btree_map<std::string, std::int64_t> counters_;  // guarded by mutex_
+  std::size_t counter_name_bytes_ = 0;                   // guarded by mutex_
+  bool too_many_counters_ = false;                       // guarded by mutex_
   std::string status_;                                   // guarded by mutex_
   std::int64_t num_skipped_ = 0;                         // guarded by mutex_
   std::vector<BadRecord> skipped_;                       // guarded by mutex_

@@ -73,6 +73,16 @@ void AddressSections(const v1::StepOrder& order, v1::RunInfo& run) {
   }
 }
 
+absl::Status CheckCounters(const StepActivity& activity) {
+  if (!activity.too_many_counters()) return absl::OkStatus();
+  StepError error;
+  error.code = step_error::kUserError;
+  error.message = absl::StrCat("counted under more than ", kStepCountersMax, " names, or under ",
+                               "names of more than ", kStepCounterNameBytesMax, " bytes together");
+  error.advice = "count under fewer names; what differs from record to record is output";
+  return StepErrorStatus(absl::StatusCode::kInvalidArgument, error);
+}
+
 absl::StatusOr<StepTotals> WriteRun(const StepImplementation& kind, const StepWork& work,
                                     const v1::TaskCommand::Run& run, v1::StepResult& result) {
   auto writer = format::RunWriter::Create(run.run_path(), work.order.codec());
@@ -80,6 +90,7 @@ absl::StatusOr<StepTotals> WriteRun(const StepImplementation& kind, const StepWo
   CountingRunSink sink(**writer, SectionsWithReaders(work.order), work.activity);
   absl::StatusOr<StepTotals> totals = kind.make_run(work, sink);
   if (!totals.ok()) return totals;
+  if (absl::Status counted = CheckCounters(work.activity); !counted.ok()) return counted;
   const FileIo io(work.activity);
   absl::StatusOr<v1::RunInfo> info =
       (*writer)->Finish(RunIdOf(work.order.step(), run.fence().attempt()));
@@ -96,6 +107,7 @@ absl::StatusOr<StepTotals> WritePart(const StepImplementation& kind, const StepW
   CountingPartSink sink(**writer, work.activity);
   absl::StatusOr<StepTotals> totals = kind.make_part(work, sink);
   if (!totals.ok()) return totals;
+  if (absl::Status counted = CheckCounters(work.activity); !counted.ok()) return counted;
   const FileIo io(work.activity);
   absl::StatusOr<v1::OutputPart> part = (*writer)->Finish();
   if (!part.ok()) return OfOutput(part.status());

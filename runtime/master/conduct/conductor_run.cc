@@ -308,8 +308,9 @@ planner::ActualRun ConductorRun::Actual() const {
   planner::ActualRun actual = conductor().progress().actual();
   actual.step_spilled_bytes.assign(actual.steps.size(), 0);
   for (const auto& [step, counters] : counters_.of_steps()) {
-    for (const v1::Counter& counter : counters) {
-      if (counter.name() == kSpilledBytes) actual.step_spilled_bytes[At(step)] += counter.value();
+    for (const StepCounters::Counted& counter : counters) {
+      if (counters_.NameOf(counter) != kSpilledBytes) continue;
+      actual.step_spilled_bytes[At(step)] += counter.value;
     }
   }
   return actual;

@@ -208,7 +208,7 @@ class ConductorRun {
   /// What the first report of a step leaves behind.
   void Commit(int attempt, const v1::StepResult& result);
   // What codecs made of its run, and what a step counted and left out, unless another one counts
-  // it. Returns BAD_RECORD once too many are left out.
+  // it. Returns BAD_RECORD once too many are left out, USER_ERROR once too many names count.
   std::optional<v1::JobError> Count(planner::StepIndex step, const v1::StepResult& result);
   void CarryOut(ConductorOrders orders);
   /// An order until its worker has taken it.

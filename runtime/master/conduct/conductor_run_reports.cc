@@ -194,8 +194,9 @@ std::optional<v1::JobError> ConductorRun::Count(planner::StepIndex step,
                     result.run());
   // Other steps count the same records.
   if (planned.is_rerun) return std::nullopt;
-  counters_.Add(step, result);
-  return skipped_.Add(result, planned.kind->reads_input());
+  std::optional<v1::JobError> too_many_names = counters_.Add(step, result);
+  std::optional<v1::JobError> too_many_bad = skipped_.Add(result, planned.kind->reads_input());
+  return too_many_bad ? std::move(too_many_bad) : std::move(too_many_names);
 }
 
 bool ConductorRun::TryAgain(planner::TransferIndex transfer, const v1::JobError& error,

@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/job_errors.h"
 
 namespace weir::master {
 namespace {
@@ -50,6 +55,37 @@ TEST(StepCounters, OneThatIsDoneAgainCountsOnceAlsoBeyondTheMost) {
   EXPECT_EQ(counters.Sums().at("up"), 7);
   counters.Forget(9);
   EXPECT_EQ(counters.Sums().at("up"), 7);
+}
+
+TEST(StepCounters, MoreNamesThanAStatusHoldsAreAnErrorAndDoNotCount) {
+  StepCounters counters;
+  const auto some = [](std::size_t begin, std::size_t end) {
+    v1::StepResult result;
+    for (std::size_t name = begin; name < end; ++name) {
+      v1::Counter& counter = *result.add_counters();
+      counter.set_name(absl::StrCat("key-", name));
+      counter.set_value(1);
+    }
+    return result;
+  };
+  EXPECT_FALSE(counters.Add(0, some(0, StepCounters::kNamesMax)));
+  EXPECT_FALSE(counters.Add(1, some(0, StepCounters::kNamesMax))) << "the same names again";
+  const std::optional<v1::JobError> error =
+      counters.Add(2, some(StepCounters::kNamesMax - 1, StepCounters::kNamesMax + 5000));
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), job_error::kUserError);
+  EXPECT_EQ(counters.Sums().size(), StepCounters::kNamesMax);
+  EXPECT_EQ(counters.of_steps().at(2).size(), 1u) << "of which one is known";
+  EXPECT_EQ(counters.Sums().at(absl::StrCat("key-", StepCounters::kNamesMax - 1)), 3);
+}
+
+TEST(StepCounters, LongNamesAreFewer) {
+  StepCounters counters;
+  const std::size_t half = StepCounters::kNameBytesMax / 2;
+  EXPECT_FALSE(counters.Add(0, Counted(std::string(half, 'a'), 1)));
+  EXPECT_FALSE(counters.Add(1, Counted(std::string(half, 'b'), 1)));
+  EXPECT_TRUE(counters.Add(2, Counted("c", 1)));
+  EXPECT_EQ(counters.Sums().size(), 2u);
 }
 
 }  // namespace

@@ -63,6 +63,9 @@ class LettersProgram : public JobProgram {
     if (text == "throw 7") throw 7;
     if (text == "memory") throw std::bad_alloc();
     if (text == "bad record") return BadRecordError({"/in/a.txt", 42, "x;y", "not a letter"});
+    if (text == "names") {
+      for (int name = 0; name < 20'000; ++name) context.AddCounter(std::to_string(name), 1);
+    }
     if (text == "wait") {
       while (!context.cancelled()) ::usleep(1000);
       return absl::CancelledError("the job is being ended");

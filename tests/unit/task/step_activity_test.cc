@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "jobs/api/bad_record.h"
+#include "runtime/rpc/methods.h"
 
 namespace weir::task {
 namespace {
@@ -32,6 +35,32 @@ TEST(StepActivity, ARecordThatIsLeftOutWrapsNoCounterOfItsName) {
   activity.AddCounter(kBadRecords, kMost);
   EXPECT_TRUE(activity.SkipBad(BadRecord{}));
   EXPECT_EQ(activity.counters().at(std::string(kBadRecords)), kMost);
+}
+
+TEST(StepActivity, AStepCountsUnderAsManyNamesAsAMasterTakes) {
+  StepActivity activity(/*skip_bad=*/1);
+  for (std::size_t name = 0; name < kStepCountersMax; ++name) {
+    activity.AddCounter(absl::StrCat("key-", name), 1);
+  }
+  EXPECT_TRUE(activity.SkipBad(BadRecord{}));
+  EXPECT_FALSE(activity.too_many_counters());
+  for (int name = 0; name < 100; ++name) activity.AddCounter(absl::StrCat("more-", name), 1);
+  EXPECT_TRUE(activity.too_many_counters());
+  EXPECT_EQ(activity.counters().size(), kStepCountersMax + 1) << "with that of bad records";
+  v1::ReportStepRequest report;
+  report.mutable_fence()->set_job_id("j-1");
+  for (const auto& [name, value] : activity.counters()) {
+    report.mutable_result()->add_counters()->set_name(name);
+  }
+  EXPECT_TRUE(rpc::ReportStep::Check(report).ok()) << rpc::ReportStep::Check(report);
+}
+
+TEST(StepActivity, LongNamesOfCountersAreFewer) {
+  StepActivity activity;
+  activity.AddCounter(std::string(kStepCounterNameBytesMax, 'a'), 1);
+  activity.AddCounter("b", 1);
+  EXPECT_TRUE(activity.too_many_counters());
+  EXPECT_EQ(activity.counters().size(), 1u);
 }
 
 }  // namespace

@@ -169,6 +169,7 @@ TEST_F(StepRunnerTest, WhatUserCodeDoesWrongIsNamedAndLeavesNoRun) {
       {"throw 7", job_error::kUserError, "no exception"},
       {"memory", job_error::kOutOfMemory, "out of memory"},
       {"bad record", job_error::kBadRecord, "not a letter: 'x;y'"},
+      {"names", job_error::kUserError, "counted under more than 9999 names"},
   };
   for (const Misbehaviour& one : all) {
     const v1::StepResult result = Map(one.text);
