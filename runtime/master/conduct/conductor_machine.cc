@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "absl/container/btree_map.h"
@@ -83,6 +84,7 @@ ConductorOrders ConductorMachine::GivenUpEnded(WorkerIndex worker, const RunName
   if (at.given_up != attempt) return {};
   at.given_up.reset();
   at.busy = false;
+  may_start_.insert(worker);
   return Wake(now);
 }
 
@@ -131,6 +133,7 @@ ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Pre
       const bool own = plan.steps[At(step)].kind->own_order;
       (own ? worker.own : worker.main).steps.push_back(step);
     }
+    may_start_.insert(static_cast<WorkerIndex>(workers_.size()));
     workers_.push_back(std::move(worker));
   }
   for (const std::vector<StepIndex>& order : plan.store_order) {
@@ -190,10 +193,11 @@ absl::Status ConductorMachine::StepDone(StepIndex step, std::vector<RunSection> 
   const Seconds now_s = Since(now);
   progress_.FinishStep(step, std::move(sections), now_s);
   workers_[At(plan_.steps[At(step)].worker)].busy = false;
+  may_start_.insert(plan_.steps[At(step)].worker);
   if (WaitsForStore(step)) --writes_under_way_;
   const Seconds predicted_s = prediction_.steps[At(step)].finish_s;
   if (predicted_s > 0) pace_ = std::max(pace_.value_or(0), now_s / predicted_s);
-  for (const StepIndex behind : steps_behind_[At(step)]) --waits_for_[At(behind)];
+  for (const StepIndex behind : steps_behind_[At(step)]) WaitsForLess(behind);
   ScalePieces(step);
   if (loop == LoopGoes::kNoFurther && plan_.steps[At(step)].kind->updates_state) EndLoop(step);
   OfferTransfers(step, now_s);
@@ -201,14 +205,19 @@ absl::Status ConductorMachine::StepDone(StepIndex step, std::vector<RunSection> 
   return absl::OkStatus();
 }
 
+void ConductorMachine::WaitsForLess(StepIndex step) {
+  if (--waits_for_[At(step)] == 0) may_start_.insert(plan_.steps[At(step)].worker);
+}
+
 void ConductorMachine::EndLoop(StepIndex update) {
   const PlanProgress::Dropped dropped = progress_.EndLoop(update);
   for (const StepIndex step : dropped.steps) {
-    for (const StepIndex behind : steps_behind_[At(step)]) --waits_for_[At(behind)];
+    may_start_.insert(plan_.steps[At(step)].worker);
+    for (const StepIndex behind : steps_behind_[At(step)]) WaitsForLess(behind);
   }
   for (const TransferIndex transfer : dropped.transfers) {
     scheduler_.Skip(transfer);
-    for (const StepIndex behind : steps_behind_transfer_[At(transfer)]) --waits_for_[At(behind)];
+    for (const StepIndex behind : steps_behind_transfer_[At(transfer)]) WaitsForLess(behind);
   }
 }
 
@@ -335,7 +344,7 @@ void ConductorMachine::NoteRate(TransferIndex transfer, Seconds now_s) {
 
 void ConductorMachine::FinishTransfer(TransferIndex transfer, Seconds now_s) {
   progress_.FinishTransfer(transfer, pieces_[At(transfer)].size(), now_s);
-  for (const StepIndex behind : steps_behind_transfer_[At(transfer)]) --waits_for_[At(behind)];
+  for (const StepIndex behind : steps_behind_transfer_[At(transfer)]) WaitsForLess(behind);
 }
 
 void ConductorMachine::Advance(MonoTime now, ConductorOrders& orders) {
@@ -375,7 +384,7 @@ void ConductorMachine::StartTransfers(Seconds now_s, double pace, ConductorOrder
   }
 }
 
-StepIndex ConductorMachine::DueStep(StepQueue& queue, Seconds now_s) {
+StepIndex ConductorMachine::DueStep(StepQueue& queue, Seconds now_s, bool& later) {
   while (queue.head < queue.steps.size() &&
          progress_.step_state(queue.steps[queue.head]) == State::kDone) {
     ++queue.head;
@@ -388,6 +397,7 @@ StepIndex ConductorMachine::DueStep(StepQueue& queue, Seconds now_s) {
   const Seconds release_s = plan_.steps[At(step)].release_s;
   if (now_s + kClockGrainS >= release_s) return step;
   WakeAt(release_s);
+  later = true;
   return planner::kNoIndex;
 }
 
@@ -402,25 +412,30 @@ bool ConductorMachine::PlannedBefore(StepIndex a, StepIndex b) const {
 
 void ConductorMachine::StartDueSteps(Seconds now_s, ConductorOrders& orders) {
   std::vector<StepIndex> writes;  // ready, wait for the store only
-  for (Worker& worker : workers_) {
-    if (worker.busy) continue;
-    const StepIndex main = DueStep(worker.main, now_s);
-    const StepIndex own = DueStep(worker.own, now_s);
-    // What a plan lets run beside each other takes turns: a task process runs one step at a time.
-    const bool own_first =
-        own != planner::kNoIndex &&
-        (main == planner::kNoIndex || WaitsForStore(main) || PlannedBefore(own, main));
-    const StepIndex step = own_first ? own : main;
-    if (step == planner::kNoIndex) continue;
-    if (WaitsForStore(step)) {
-      const bool strict = plan_.transfer_order == planner::TransferOrder::kStrict;
-      const StepIndex before = strict ? store_before_[At(step)] : planner::kNoIndex;
-      if (before == planner::kNoIndex || progress_.step_state(before) == State::kDone) {
-        writes.push_back(step);
+  for (auto next = may_start_.begin(); next != may_start_.end();) {
+    Worker& worker = workers_[At(*next)];
+    ++looks_for_steps_;
+    bool later = false;
+    if (!worker.busy) {
+      const StepIndex main = DueStep(worker.main, now_s, later);
+      const StepIndex own = DueStep(worker.own, now_s, later);
+      // What a plan lets run beside each other takes turns: a task process runs one step at a time.
+      const bool own_first =
+          own != planner::kNoIndex &&
+          (main == planner::kNoIndex || WaitsForStore(main) || PlannedBefore(own, main));
+      const StepIndex step = own_first ? own : main;
+      if (step != planner::kNoIndex && WaitsForStore(step)) {
+        const bool strict = plan_.transfer_order == planner::TransferOrder::kStrict;
+        const StepIndex before = strict ? store_before_[At(step)] : planner::kNoIndex;
+        if (before == planner::kNoIndex || progress_.step_state(before) == State::kDone) {
+          writes.push_back(step);
+        }
+        later = true;
+      } else if (step != planner::kNoIndex) {
+        Start(step, now_s, orders);
       }
-      continue;
     }
-    Start(step, now_s, orders);
+    next = later ? std::next(next) : may_start_.erase(next);
   }
   // A write that is late does not hold up one that is ready, and both count against the store.
   std::sort(writes.begin(), writes.end(),

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/btree_set.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "planner/plan/plan.h"
@@ -163,6 +164,9 @@ class ConductorMachine {
   /// Bytes that the transfer was granted, or its share of the section once its run is published.
   planner::Bytes transfer_bytes(planner::TransferIndex transfer) const;
   const PlanProgress& progress() const { return progress_; }
+  /// How often a worker was asked for its next step: when something that it may have waited for
+  /// has come, not each worker at each event, of which a large shuffle has a million.
+  std::int64_t looks_for_steps() const { return looks_for_steps_; }
   /// What StragglerWatch is to know, without looking at every transfer: O(steps + transfers that
   /// moved on since the last call). `watched`: of this conductor alone, from its first call on; it
   /// and `step_bytes_done` (as in RunSoFar) hold the result.
@@ -194,8 +198,11 @@ class ConductorMachine {
   void NoteRate(planner::TransferIndex transfer, planner::Seconds now_s);
   void Advance(MonoTime now, ConductorOrders& orders);
   void StartDueSteps(planner::Seconds now_s, ConductorOrders& orders);
-  // The next step of the order, where nothing but the store or the other order may hold it up.
-  planner::StepIndex DueStep(StepQueue& queue, planner::Seconds now_s);
+  // The next step of the order, where nothing but the store or the other order may hold it up. Sets
+  // `later` where only time does.
+  planner::StepIndex DueStep(StepQueue& queue, planner::Seconds now_s, bool& later);
+  // Something that the step waited for is done.
+  void WaitsForLess(planner::StepIndex step);
   bool WaitsForStore(planner::StepIndex step) const;
   bool PlannedBefore(planner::StepIndex a, planner::StepIndex b) const;
   void Start(planner::StepIndex step, planner::Seconds now_s, ConductorOrders& orders);
@@ -225,6 +232,9 @@ class ConductorMachine {
   std::vector<Piece> pieces_;                     // by transfer, once published
   std::vector<planner::StepIndex> store_before_;  // by write step, on its channel
   std::vector<Worker> workers_;
+  // Those that may have a step to start. Others have none until they are put in here.
+  absl::btree_set<planner::WorkerIndex> may_start_;
+  std::int64_t looks_for_steps_ = 0;
   /// Slowest finished step, actual over predicted finish; nothing before the first one.
   std::optional<double> pace_;
   std::int32_t writes_under_way_ = 0;  // counted while the store is limited

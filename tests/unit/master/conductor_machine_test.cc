@@ -2,13 +2,23 @@
 
 #include "runtime/master/conduct/conductor_machine.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "planner/job/builders/plan_job.h"
 #include "planner/order/plan_assembly.h"
 #include "planner/order/transfer_orders.h"
 #include "planner/plan/check_plan.h"
 #include "tests/unit/base/moment.h"
+#include "tests/unit/master/planned_sections.h"
 
 namespace weir::master {
 namespace {
@@ -353,6 +363,66 @@ TEST_F(ConductorTest, ReleaseTimesAreKept) {
   ASSERT_TRUE(conductor_->NextWakeup().has_value());
   EXPECT_TRUE(conductor_->Wake(Moment(14)).steps.empty());
   EXPECT_EQ(conductor_->Wake(*conductor_->NextWakeup()).steps.size(), 1u);
+}
+
+/// One map and one reduce a worker, all with all: runs it to its end, and returns how many events
+/// that took.
+int RunAllToAll(ConductorMachine& conductor, const planner::Plan& plan) {
+  int events = 1;
+  double now_s = 0;
+  ConductorOrders orders = conductor.Begin(Moment(now_s));
+  while (!orders.finished) {
+    ConductorOrders next;
+    for (const StepStart& start : orders.steps) {
+      now_s += 1e-3;
+      ++events;
+      EXPECT_TRUE(
+          conductor.StepDone(start.step, PlannedSections(plan, start.step), Moment(now_s), next)
+              .ok());
+    }
+    for (const TransferStart& start : orders.transfers) {
+      now_s += 1e-3;
+      ++events;
+      EXPECT_TRUE(conductor.TransferDone(start.transfer, Moment(now_s), next).ok());
+    }
+    if (orders.steps.empty() && orders.transfers.empty()) {
+      if (!conductor.NextWakeup()) {
+        ADD_FAILURE() << "stuck";
+        break;
+      }
+      ++events;
+      now_s = std::max(now_s, absl::ToDoubleSeconds(*conductor.NextWakeup() - Moment(0)));
+      next = conductor.Wake(Moment(now_s));
+    }
+    orders = std::move(next);
+  }
+  return events;
+}
+
+TEST(ConductorAtScale, WorkersAreAskedForStepsWhenSomethingCameForThemAlone) {
+  constexpr std::int32_t kWorkers = 40;
+  planner::NetworkModel network;
+  network.num_workers = kWorkers;
+  network.seconds_per_byte = 1e-6;
+  planner::JobShape shape;
+  shape.input_bytes = kWorkers * kWorkers * 1000;
+  shape.map_seconds_per_byte.value = 1e-6;
+  shape.map_output_ratio.value = 1;
+  planner::LayerShape layer;
+  layer.reduce_seconds_per_byte.value = 1e-6;
+  shape.layers = {layer};
+  planner::ClusterProfile cluster;
+  cluster.workers.resize(kWorkers);
+  cluster.network = network;
+  const absl::StatusOr<planner::Plan> plan =
+      planner::PlanJob(shape, cluster, {planner::PlanMethod::kEven});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_EQ(plan->transfers.size(), std::size_t{kWorkers} * (kWorkers - 1));
+  const planner::Prediction prediction = *planner::Predict(*plan);
+  ConductorMachine conductor(*plan, prediction, std::vector<std::string>(kWorkers));
+  const int events = RunAllToAll(conductor, *plan);
+  EXPECT_GT(events, kWorkers * kWorkers) << "each transfer is one";
+  EXPECT_LE(conductor.looks_for_steps(), 10 * kWorkers) << "whatever the number of events";
 }
 
 }  // namespace
