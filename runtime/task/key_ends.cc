@@ -1,5 +1,8 @@
 #include "runtime/task/key_ends.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 
 namespace weir::task {
@@ -43,6 +46,11 @@ std::vector<int> SectionOfConsumers(const v1::StepOrder& order) {
     section.push_back(i == 0 ? 0 : section.back() + (shared ? 0 : 1));
   }
   return section;
+}
+
+std::pair<int, int> ConsumersOfSection(const std::vector<int>& section_of, int section) {
+  const auto [begin, end] = std::equal_range(section_of.begin(), section_of.end(), section);
+  return {static_cast<int>(begin - section_of.begin()), static_cast<int>(end - section_of.begin())};
 }
 
 absl::StatusOr<std::vector<double>> KeyEnds(const v1::StepOrder& order, std::int64_t num_places) {

@@ -4,6 +4,7 @@
 // orders, by keys or by places. Downstream: MapOrder, CombineOrder, ReduceOrder.
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -25,5 +26,10 @@ absl::StatusOr<std::vector<double>> KeyEnds(const v1::StepOrder& order, std::int
 
 /// Returns, by consumer of the order, the number of its section: of the range that it reads.
 std::vector<int> SectionOfConsumers(const v1::StepOrder& order);
+
+/// Returns the consumers [begin, end) of a section, given SectionOfConsumers: those who share one
+/// follow one another. Empty for a number that no section has. O(log consumers), as a step may have
+/// ten thousand of both.
+std::pair<int, int> ConsumersOfSection(const std::vector<int>& section_of, int section);
 
 }  // namespace weir::task

@@ -64,8 +64,8 @@ void AddressSections(const v1::StepOrder& order, v1::RunInfo& run) {
   const std::vector<int> section_of = SectionOfConsumers(order);
   run.clear_sections();
   for (const v1::RunSection& section : written) {
-    for (int consumer = 0; consumer < order.consumers_size(); ++consumer) {
-      if (section_of[static_cast<std::size_t>(consumer)] != section.consumer_step()) continue;
+    const auto [begin, end] = ConsumersOfSection(section_of, section.consumer_step());
+    for (int consumer = begin; consumer < end; ++consumer) {
       if (order.consumers(consumer).step() < 0) continue;
       *run.add_sections() = section;
       run.mutable_sections()->rbegin()->set_consumer_step(order.consumers(consumer).step());

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "jobs/api/element.h"
@@ -69,6 +72,26 @@ TEST(KeyEnds, ConsumersOfTheSamePlacesShareASection) {
   AddKeys(keys, 0.5, 0.5);
   AddKeys(keys, 0.5, 0.5);
   EXPECT_THAT(SectionOfConsumers(keys), ElementsAre(0, 1)) << "key ranges have one reader each";
+}
+
+TEST(KeyEnds, EachConsumerIsLookedAtForItsOwnSectionAlone) {
+  EXPECT_EQ(ConsumersOfSection({0, 0, 1, 2, 2, 2}, 0), std::pair(0, 2));
+  EXPECT_EQ(ConsumersOfSection({0, 0, 1, 2, 2, 2}, 2), std::pair(3, 6));
+  const auto [begin, end] = ConsumersOfSection({0, 0, 1}, 2);
+  EXPECT_EQ(begin, end) << "no section has this number";
+  // As many as a layer may have reducers.
+  v1::StepOrder order;
+  constexpr int kConsumers = 10'000;
+  for (int i = 0; i < kConsumers; ++i) AddPlaces(order, i / 2, i / 2 + 1);
+  const std::vector<int> section_of = SectionOfConsumers(order);
+  int looks = 0;
+  for (int section = 0; section <= section_of.back(); ++section) {
+    const auto [first, behind] = ConsumersOfSection(section_of, section);
+    for (int consumer = first; consumer < behind; ++consumer, ++looks) {
+      ASSERT_EQ(section_of[static_cast<std::size_t>(consumer)], section);
+    }
+  }
+  EXPECT_EQ(looks, kConsumers);
 }
 
 TEST(KeyEnds, PlacesThatFallOrGoBeyondTheElementAreRefused) {
