@@ -19,7 +19,7 @@ TaskChannel::TaskChannel(int fd, std::unique_ptr<env::FdWatch> watch, OnEvent on
 }
 
 absl::Status TaskChannel::Send(const v1::TaskCommand& command) {
-  if (absl::Status status = AppendTaskFrame(command, unsent_); !status.ok()) return status;
+  if (absl::Status status = unsent_.Append(command); !status.ok()) return status;
   if (!write_pending_) WriteTurn();
   return absl::OkStatus();
 }
@@ -60,8 +60,9 @@ TaskChannel::ReadOutcome TaskChannel::ReadOnce() {
 
 void TaskChannel::WriteTurn() {
   write_pending_ = false;
-  while (!unsent_.empty()) {
-    const ssize_t n = send(fd_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
+  while (!unsent_.left().empty()) {
+    const std::string_view left = unsent_.left();
+    const ssize_t n = send(fd_, left.data(), left.size(), MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) {
       write_pending_ = true;
@@ -70,10 +71,10 @@ void TaskChannel::WriteTurn() {
     }
     if (n < 0) {
       // The reading side learns of the same end and tells it.
-      unsent_.clear();
+      unsent_.Clear();
       return;
     }
-    unsent_.erase(0, static_cast<std::size_t>(n));
+    unsent_.Sent(static_cast<std::size_t>(n));
   }
 }
 

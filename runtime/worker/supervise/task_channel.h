@@ -50,7 +50,7 @@ class TaskChannel {
   OnEvent on_event_;
   OnEnd on_end_;
   TaskFrameReader reader_;
-  std::string unsent_;
+  UnsentFrames unsent_;
   bool write_pending_ = false;
   bool ended_ = false;
 };
