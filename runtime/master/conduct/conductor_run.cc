@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/container/btree_map.h"
@@ -203,6 +204,13 @@ void ConductorRun::SendStep(const StepStart& start) {
                               .taken = [](double) {}};
   *order.request.mutable_fence() = FenceFor(WorkerOf(home), start.attempt);
   *order.request.mutable_order() = builder().BuildStep(start);
+  if (std::optional<v1::JobError> too_long = OrderBuilder::TooLong(order.request.order())) {
+    // In a turn of its own, as answers come: who begins the run does not expect its end.
+    return loop_.Post(callbacks_.Guard(
+        [this, fault = RunFault{.error = *std::move(too_long), .step = start.step}] {
+          Fail(fault);
+        }));
+  }
   // One that is given up must come and go too: else nobody knows when its worker is free.
   order.awaited = [this, home, step = start.step, attempt = start.attempt] {
     const bool current =

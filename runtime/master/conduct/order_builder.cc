@@ -10,6 +10,7 @@
 #include "planner/plan/input/input_parts.h"
 #include "planner/plan/units.h"
 #include "planner/wire/plan_wire.h"
+#include "runtime/base/job_errors.h"
 
 namespace weir::master {
 
@@ -108,6 +109,19 @@ v1::StepOrder OrderBuilder::BuildStep(const StepStart& start) const {
   for (const RunName& run : start.unread) order.add_unread_runs(runs_.Of(run).run_id);
   SetOutput(start, order);
   return order;
+}
+
+std::optional<v1::JobError> OrderBuilder::TooLong(const v1::StepOrder& order) {
+  const std::size_t bytes = order.ByteSizeLong();
+  if (bytes <= kOrderBytesMax) return std::nullopt;
+  v1::JobError error =
+      MakeJobError(job_error::kInvalidJob,
+                   absl::StrCat(order.label(), " reads parts of ", order.ranges_size(),
+                                " files and of ", order.inputs_size(), " runs, which takes ", bytes,
+                                " bytes to say; the most is ", kOrderBytesMax),
+                   "join small files first, take more workers, or more map steps with --mappers N");
+  error.set_step(order.label());
+  return error;
 }
 
 void OrderBuilder::SetOutput(const StepStart& start, v1::StepOrder& order) const {

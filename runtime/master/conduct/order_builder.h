@@ -3,6 +3,7 @@
 // From the conductor's decisions to messages for workers. Pure.
 // Upstream: ConductorRun. Downstream: rpc::WorkerApi.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,13 +11,21 @@
 
 #include "absl/container/btree_map.h"
 #include "planner/plan/plan.h"
+#include "runtime/base/limits.h"
 #include "runtime/master/conduct/conductor_machine.h"
 #include "runtime/master/input/input_ranges.h"
 #include "runtime/master/output/staged_output.h"
 #include "runtime/master/workers/worker_table.h"
+#include "weir/v1/job.pb.h"
 #include "weir/v1/steps.pb.h"
 
 namespace weir::master {
+
+/// What is left of a message, and of a frame to a task, beside what is around the order of a step:
+/// a worker adds the paths of what ten thousand others have made for it.
+inline constexpr std::size_t kOrderBytesMax = 60 << 20;
+static_assert(kOrderBytesMax < limits::kMessageBytesMax);
+static_assert(kOrderBytesMax < limits::kTaskFrameBytesMax);
 
 /// How transfers are granted.
 struct GrantOptions {
@@ -66,6 +75,9 @@ class OrderBuilder {
                std::int64_t plan_epoch, GrantOptions options, const PublishedRuns& runs);
 
   v1::StepOrder BuildStep(const StepStart& start) const;
+  /// INVALID_JOB for one that is longer than kOrderBytesMax, as of a step that reads half a million
+  /// files: its worker would refuse it, whichever that is. Nothing for others.
+  static std::optional<v1::JobError> TooLong(const v1::StepOrder& order);
   /// `grant_delay_s`: what the receiver's next report and the grant after it will be on their way.
   v1::TransferGrant BuildGrant(const TransferStart& start, double grant_delay_s) const;
 

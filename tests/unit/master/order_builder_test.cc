@@ -1,8 +1,11 @@
 #include "runtime/master/conduct/order_builder.h"
 
 #include <cmath>
+#include <optional>
+#include <string>
 
 #include "gtest/gtest.h"
+#include "runtime/base/job_errors.h"
 
 namespace weir::master {
 namespace {
@@ -281,6 +284,22 @@ TEST_F(OrderBuilderTest, ATransferWithARateIsPacedAtItBesideOthers) {
   EXPECT_EQ(grant.grant_ahead_bytes(), 0);
   start.handover = true;
   EXPECT_EQ(builder_.BuildGrant(start, 0.01).pacing_bytes_per_s(), 0) << "a link needs no pace";
+}
+
+TEST_F(OrderBuilderTest, AnOrderThatNoMessageCarriesIsTheJobsFaultAndSaysWhy) {
+  v1::StepOrder order;
+  order.set_label("map 3");
+  // As long as paths may be.
+  const std::string path(4000, 'p');
+  while (order.ranges_size() < 10'000) order.add_ranges()->set_path(path);
+  EXPECT_FALSE(OrderBuilder::TooLong(order)) << order.ByteSizeLong();
+  while (order.ranges_size() < 16'000) order.add_ranges()->set_path(path);
+  const std::optional<v1::JobError> error = OrderBuilder::TooLong(order);
+  ASSERT_TRUE(error) << order.ByteSizeLong();
+  EXPECT_EQ(error->code(), job_error::kInvalidJob);
+  EXPECT_EQ(error->step(), "map 3");
+  EXPECT_NE(error->message().find("parts of 16000 files"), std::string::npos) << error->message();
+  EXPECT_NE(error->advice().find("--mappers"), std::string::npos) << error->advice();
 }
 
 }  // namespace
