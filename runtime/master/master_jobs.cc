@@ -182,7 +182,7 @@ ConductorRun* Master::Impl::FindConductor(const std::string& job_id) {
 }
 
 bool Master::Impl::NobodyWillCome() const {
-  return workers_->Alive().empty() && seams_.loop.Now() >= workers_return_until_;
+  return !workers_->AnyAlive() && seams_.loop.Now() >= workers_return_until_;
 }
 
 std::unique_ptr<rpc::Subscription> Master::Impl::Handle(rpc::Call<rpc::Watch> call) {

@@ -24,13 +24,12 @@ void Master::Impl::Enqueue(const v1::JobStatus& job, bool resumed) {
 bool Master::Impl::QueueHeld() const {
   // A job would disturb what is measured, and be disturbed.
   if (CalibrationRuns()) return true;
-  return life_ != Life::kServing || workers_->Alive().empty() ||
-         seams_.loop.Now() < queue_held_until_;
+  return life_ != Life::kServing || !workers_->AnyAlive() || seams_.loop.Now() < queue_held_until_;
 }
 
 WorkerRoom Master::Impl::Room() const {
   WorkerRoom room;
-  for (const RegisteredWorker& worker : workers_->Alive()) {
+  workers_->ForEachAlive([&room](const RegisteredWorker& worker) {
     const v1::WorkerProfile& profile = worker.profile;
     ++room.num_workers;
     room.limited = room.limited || profile.memory_bytes() > 0;
@@ -39,7 +38,7 @@ WorkerRoom Master::Impl::Room() const {
     if (bytes > 0) {
       room.memory_bytes = room.memory_bytes == 0 ? bytes : std::min(room.memory_bytes, bytes);
     }
-  }
+  });
   return room;
 }
 

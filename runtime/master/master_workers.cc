@@ -57,7 +57,7 @@ void Master::Impl::CallBack(rpc::Call<rpc::Register> call) {
 void Master::Impl::Register(rpc::Call<rpc::Register> call, bool ask_holder) {
   // It may have begun to stop while the worker was called back, or the holder of its name asked.
   if (absl::Status serving = Serving(); !serving.ok()) return call.reply(serving);
-  const bool first = workers_->Alive().empty();
+  const bool first = !workers_->AnyAlive();
   absl::StatusOr<WorkerTable::Registration> registration =
       workers_->Register(call.request, seams_.loop.Now(), seams_.wall_clock.UnixMillis());
   if (absl::IsAlreadyExists(registration.status()) && ask_holder) {

@@ -170,11 +170,21 @@ void WorkerTable::ForgetOldestLost() {
   }
 }
 
+void WorkerTable::ForEachAlive(absl::FunctionRef<void(const RegisteredWorker&)> visit) const {
+  for (const auto& [id, entry] : entries_) {
+    if (entry.alive && !entry.draining) visit(entry.worker);
+  }
+}
+
+bool WorkerTable::AnyAlive() const {
+  return std::any_of(entries_.begin(), entries_.end(), [](const auto& known) {
+    return known.second.alive && !known.second.draining;
+  });
+}
+
 std::vector<RegisteredWorker> WorkerTable::Alive() const {
   std::vector<RegisteredWorker> alive;
-  for (const auto& [id, entry] : entries_) {
-    if (entry.alive && !entry.draining) alive.push_back(entry.worker);
-  }
+  ForEachAlive([&alive](const RegisteredWorker& worker) { alive.push_back(worker); });
   return alive;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -91,6 +92,11 @@ class WorkerTable {
 
   /// Alive workers in id order, without those that drain.
   std::vector<RegisteredWorker> Alive() const;
+  /// Visits the same in place: copies of a thousand workers, made for each job that comes and each
+  /// worker that registers, would be what a large cluster's master does most.
+  void ForEachAlive(absl::FunctionRef<void(const RegisteredWorker&)> visit) const;
+  /// Whether there is one of them.
+  bool AnyAlive() const;
   /// Everybody known, in id order.
   v1::ListWorkersResponse List(MonoTime now) const;
 

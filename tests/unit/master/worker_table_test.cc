@@ -155,5 +155,28 @@ TEST_F(WorkerTableTest, WorkersThatLeaveAreNotLost) {
   EXPECT_EQ(table_.List(Moment(102)).workers(0).state(), v1::WORKER_STATE_ALIVE);
 }
 
+TEST_F(WorkerTableTest, AliveWorkersAreVisitedInIdOrderAndInPlace) {
+  EXPECT_FALSE(table_.AnyAlive());
+  for (const char* name : {"a", "b", "c"}) {
+    v1::RegisterRequest request;
+    request.mutable_identity()->set_name(name);
+    request.mutable_identity()->set_control_endpoint(name);
+    request.add_held()->set_job_id("j-1");
+    ASSERT_TRUE(table_.Register(request, Moment(0), 1'700'000'000'000).ok());
+  }
+  EXPECT_TRUE(table_.AnyAlive());
+  table_.BeginDrain(2);
+  std::string names;
+  table_.ForEachAlive([&names](const RegisteredWorker& worker) {
+    names += worker.identity.name();
+    EXPECT_EQ(worker.held.use_count(), 1) << "that of the table, and of no copy";
+  });
+  EXPECT_EQ(names, "ac");
+  EXPECT_EQ(table_.Alive().size(), 2u);
+  table_.BeginDrain(1);
+  table_.BeginDrain(3);
+  EXPECT_FALSE(table_.AnyAlive()) << "no job is planned for those that drain";
+}
+
 }  // namespace
 }  // namespace weir::master
