@@ -11,6 +11,7 @@
 #include "runtime/master/learning/learned_shape.h"
 #include "runtime/master/output/write_rate.h"
 #include "runtime/master/planning/cluster_profile.h"
+#include "runtime/master/workers/worker_logs.h"
 
 namespace weir::master {
 
@@ -294,7 +295,7 @@ void JobRun::Finish() {
   v1::JournalRecord::JobEnded& ended = *record.mutable_job_ended();
   *ended.mutable_status() = status_;
   *ended.mutable_actual() = Actual();
-  for (const v1::WorkerLog& log : reservation_.logs()) *ended.add_logs() = log;
+  for (v1::WorkerLog& log : FittedLogs(reservation_.logs())) *ended.add_logs() = std::move(log);
   // Until it is there a later master would take the job for one that runs.
   JournalWriter::Done once_tried = OnceJournalled([this](const absl::Status& status) {
     if (!status.ok()) {
