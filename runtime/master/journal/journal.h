@@ -30,7 +30,8 @@ class Journal {
   virtual std::string Place() const { return "the journal"; }
   /// Makes all records durable, or none. Returns only when they would survive a power cut. Of a
   /// JobPlanned behind which another one of its job comes plan and losses may be dropped: each edit
-  /// makes a whole plan and names all losses so far, and only the last is asked for.
+  /// makes a whole plan and names all losses so far, and only the last is asked for. Of a job that
+  /// has ended no StepCommitted need stay: nobody goes on from its runs.
   /// Errors: kResourceExhausted (disk full), kUnavailable (cannot be written), kDataLoss (damaged).
   virtual absl::Status Append(absl::Span<const v1::JournalRecord> records) = 0;
   /// Calls `visit` with every record but JobPlanGiven, JobPlanned and StepCommitted, oldest first;

@@ -84,8 +84,8 @@ class SqliteJournal final : public Journal {
  public:
   explicit SqliteJournal(std::string path) : path_(std::move(path)) {}
   ~SqliteJournal() override {
-    for (sqlite3_stmt* statement :
-         {insert_, history_, of_job_, last_, replace_, forget_, outlive_, drop_oldest_}) {
+    for (sqlite3_stmt* statement : {insert_, history_, of_job_, last_, replace_, drop_kind_,
+                                    forget_, outlive_, drop_oldest_}) {
       sqlite3_finalize(statement);
     }
     sqlite3_close(database_);
@@ -108,6 +108,7 @@ class SqliteJournal final : public Journal {
   absl::StatusOr<std::int64_t> ReadInteger(const char* sql);
   absl::Status Insert(const v1::JournalRecord& record);
   absl::Status DropPlanOf(const std::string& job_id);
+  absl::Status DropStepsOf(const std::string& job_id);
   absl::Status Replace(std::int64_t seq, const v1::JournalRecord& record);
   absl::Status KeepShape(const std::string& job_id);
   absl::Status DropOldestShapes();
@@ -125,6 +126,7 @@ class SqliteJournal final : public Journal {
   sqlite3_stmt* of_job_ = nullptr;
   sqlite3_stmt* last_ = nullptr;
   sqlite3_stmt* replace_ = nullptr;
+  sqlite3_stmt* drop_kind_ = nullptr;
   sqlite3_stmt* forget_ = nullptr;
   sqlite3_stmt* outlive_ = nullptr;
   sqlite3_stmt* drop_oldest_ = nullptr;
@@ -223,6 +225,7 @@ absl::Status SqliteJournal::Open(Durability durability) {
                   " ORDER BY seq DESC LIMIT 1",
                   &last_},
         std::pair{"UPDATE record SET body = ?2, xxh3 = ?3 WHERE seq = ?1", &replace_},
+        std::pair{"DELETE FROM record WHERE job_id = ?1 AND kind = ?2", &drop_kind_},
         std::pair{"DELETE FROM record WHERE job_id = ?1", &forget_},
         std::pair{"UPDATE record SET job_id = ?2 WHERE seq ="
                   " (SELECT max(seq) FROM record WHERE job_id = ?1 AND kind = ?3)",
@@ -289,6 +292,9 @@ absl::Status SqliteJournal::Append(absl::Span<const v1::JournalRecord> records) 
       if (record.has_job_planned()) {
         if (absl::Status status = DropPlanOf(record.job_id()); !status.ok()) return status;
       }
+      if (record.has_job_ended()) {
+        if (absl::Status status = DropStepsOf(record.job_id()); !status.ok()) return status;
+      }
       if (absl::Status status = Insert(record); !status.ok()) return status;
     }
     return absl::OkStatus();
@@ -313,6 +319,14 @@ absl::Status SqliteJournal::DropPlanOf(const std::string& job_id) {
   // Each plan names all losses before it.
   record.mutable_job_planned()->clear_losses();
   return Replace(seq, record);
+}
+
+absl::Status SqliteJournal::DropStepsOf(const std::string& job_id) {
+  Statement drop(drop_kind_);
+  drop.BindText(1, job_id);
+  drop.Bind(2, v1::JournalRecord::kStepCommitted);
+  const int code = drop.Step();
+  return code == SQLITE_DONE ? absl::OkStatus() : Failure(code, "append");
 }
 
 absl::Status SqliteJournal::Replace(std::int64_t seq, const v1::JournalRecord& record) {

@@ -178,6 +178,33 @@ TEST_F(JournalSqliteTest, OnlyTheLastPlanOfAJobStays) {
   EXPECT_TRUE(journal->ReadJob("b")->front().job_planned().has_plan());
 }
 
+// Ten thousand of them, with their counters, are megabytes for each job that is remembered.
+TEST_F(JournalSqliteTest, StepsOfAJobThatHasEndedDoNotStay) {
+  const auto committed = [](const std::string& id, int step) {
+    v1::JournalRecord record;
+    record.set_job_id(id);
+    record.mutable_step_committed()->set_step(step);
+    return record;
+  };
+  {
+    auto journal = Open();
+    ASSERT_TRUE(journal->Append({Accepted("a"), Planned("a"), Accepted("b")}).ok());
+    for (int step = 0; step < 100; ++step) {
+      ASSERT_TRUE(journal->Append({committed("a", step), committed("b", step)}).ok());
+    }
+    EXPECT_EQ(journal->ReadJob("a")->size(), 102u) << "a master that starts goes on from them";
+    ASSERT_TRUE(journal->Append({Ended("a")}).ok());
+  }
+  auto journal = Open();
+  const auto of_a = journal->ReadJob("a");
+  ASSERT_TRUE(of_a.ok()) << of_a.status();
+  ASSERT_EQ(of_a->size(), 3u);
+  EXPECT_TRUE((*of_a)[0].has_job_accepted());
+  EXPECT_TRUE((*of_a)[1].job_planned().has_plan());
+  EXPECT_TRUE((*of_a)[2].has_job_ended());
+  EXPECT_EQ(journal->ReadJob("b")->size(), 101u) << "which has not ended";
+}
+
 TEST_F(JournalSqliteTest, ForgetsWholeJobs) {
   auto journal = Open();
   ASSERT_TRUE(journal->Append({Accepted("a"), Accepted("b")}).ok());
