@@ -18,6 +18,7 @@
 #include "runtime/client/flags/exit_codes.h"
 #include "runtime/env/real/state_directory.h"
 #include "runtime/master/journal/journal_sqlite.h"
+#include "runtime/master/learning/data_seen.h"
 #include "runtime/master/master.h"
 #include "runtime/rpc/grpc/grpc_clients.h"
 #include "runtime/rpc/grpc/grpc_server.h"
@@ -150,7 +151,8 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
   env::PosixStorage storage;
   const auto journal_path = JournalPath(options.journal, storage);
   if (!journal_path.ok()) return CannotStart("master", journal_path.status());
-  auto journal = master::OpenSqliteJournal(*journal_path);
+  auto journal = master::OpenSqliteJournal(*journal_path, master::Durability::kPowerCut,
+                                           master::IsSameKindOfData);
   if (!journal.ok()) return CannotStart("master", journal.status());
 
   TryThreads(kOwnThreads + ThreadsOfGrpc());

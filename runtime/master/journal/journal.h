@@ -15,9 +15,11 @@
 
 namespace weir::master {
 
-/// What forgotten jobs have taught: as many kinds as a master knows of (ShapeHistory), and no more
-/// bytes than are read at a start without being noticed. The oldest go first.
+/// What forgotten jobs have taught: as many records as a master knows of (ShapeHistory), of a kind
+/// of job as many kinds of data, and no more bytes than are read at a start without being noticed.
+/// The oldest go first.
 inline constexpr std::int64_t kShapesOutliveMax = 500;
+inline constexpr std::int64_t kDataKindsOutliveMax = 8;
 inline constexpr std::int64_t kShapeBytesOutliveMax = 8 << 20;
 
 /// Keeps journal records in the order they were written.
@@ -45,8 +47,8 @@ class Journal {
   virtual absl::StatusOr<std::vector<v1::JournalRecord>> ReadLast(
       const std::string& job_id, absl::Span<const v1::JournalRecord::RecordCase> kinds) = 0;
   /// Drops all records of these jobs but what they taught (JobShapeLearned), which outlives them as
-  /// far as kShapesOutliveMax and kShapeBytesOutliveMax allow: of jobs of a kind the last. Not
-  /// existing is success.
+  /// far as kShapesOutliveMax, kDataKindsOutliveMax and kShapeBytesOutliveMax allow: of jobs of a
+  /// kind the last on each kind of data. Not existing is success.
   virtual absl::Status Forget(absl::Span<const std::string> job_ids) = 0;
 };
 

@@ -82,10 +82,11 @@ class Statement {
 
 class SqliteJournal final : public Journal {
  public:
-  explicit SqliteJournal(std::string path) : path_(std::move(path)) {}
+  SqliteJournal(std::string path, SameKindOfData same_kind)
+      : path_(std::move(path)), same_kind_(same_kind) {}
   ~SqliteJournal() override {
     for (sqlite3_stmt* statement : {insert_, history_, of_job_, last_, replace_, drop_kind_,
-                                    forget_, outlive_, drop_oldest_}) {
+                                    forget_, drop_, outlive_, drop_oldest_}) {
       sqlite3_finalize(statement);
     }
     sqlite3_close(database_);
@@ -111,6 +112,7 @@ class SqliteJournal final : public Journal {
   absl::Status DropStepsOf(const std::string& job_id);
   absl::Status Replace(std::int64_t seq, const v1::JournalRecord& record);
   absl::Status KeepShape(const std::string& job_id);
+  absl::Status MakeRoomFor(const v1::JobShapeLearned& shape, const std::string& owner);
   absl::Status DropOldestShapes();
   absl::Status DropRecordsOf(absl::string_view owner);
   absl::Status InTransaction(absl::FunctionRef<absl::Status()> body);
@@ -120,6 +122,7 @@ class SqliteJournal final : public Journal {
   absl::Status Unusable(absl::string_view detail) const;
 
   const std::string path_;
+  const SameKindOfData same_kind_;
   sqlite3* database_ = nullptr;
   sqlite3_stmt* insert_ = nullptr;
   sqlite3_stmt* history_ = nullptr;
@@ -128,6 +131,7 @@ class SqliteJournal final : public Journal {
   sqlite3_stmt* replace_ = nullptr;
   sqlite3_stmt* drop_kind_ = nullptr;
   sqlite3_stmt* forget_ = nullptr;
+  sqlite3_stmt* drop_ = nullptr;
   sqlite3_stmt* outlive_ = nullptr;
   sqlite3_stmt* drop_oldest_ = nullptr;
 };
@@ -227,6 +231,7 @@ absl::Status SqliteJournal::Open(Durability durability) {
         std::pair{"UPDATE record SET body = ?2, xxh3 = ?3 WHERE seq = ?1", &replace_},
         std::pair{"DELETE FROM record WHERE job_id = ?1 AND kind = ?2", &drop_kind_},
         std::pair{"DELETE FROM record WHERE job_id = ?1", &forget_},
+        std::pair{"DELETE FROM record WHERE seq = ?1", &drop_},
         std::pair{"UPDATE record SET job_id = ?2 WHERE seq ="
                   " (SELECT max(seq) FROM record WHERE job_id = ?1 AND kind = ?3)",
                   &outlive_},
@@ -416,13 +421,43 @@ absl::Status SqliteJournal::DropRecordsOf(absl::string_view owner) {
   return code == SQLITE_DONE ? absl::OkStatus() : Failure(code, "forget");
 }
 
+absl::Status SqliteJournal::MakeRoomFor(const v1::JobShapeLearned& shape,
+                                        const std::string& owner) {
+  std::vector<std::int64_t> dropped;
+  std::vector<std::int64_t> kept;  // oldest first
+  {
+    Statement rows(of_job_);
+    rows.BindText(1, owner);
+    int code = 0;
+    while ((code = rows.Step()) == SQLITE_ROW) {
+      v1::JournalRecord record;
+      // One that is damaged teaches nothing.
+      const bool of_other_data = same_kind_ != nullptr && ParseRow(rows, record).ok() &&
+                                 !same_kind_(record.job_shape_learned(), shape);
+      (of_other_data ? kept : dropped).push_back(rows.Integer(0));
+    }
+    if (code != SQLITE_DONE) return Failure(code, "forget");
+  }
+  const std::int64_t too_many = static_cast<std::int64_t>(kept.size()) + 1 - kDataKindsOutliveMax;
+  if (too_many > 0) dropped.insert(dropped.end(), kept.begin(), kept.begin() + too_many);
+  for (const std::int64_t seq : dropped) {
+    Statement drop(drop_);
+    drop.Bind(1, seq);
+    const int code = drop.Step();
+    if (code != SQLITE_DONE) return Failure(code, "forget");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SqliteJournal::KeepShape(const std::string& job_id) {
   const absl::StatusOr<std::vector<v1::JournalRecord>> shape =
       ReadLast(job_id, {v1::JournalRecord::kJobShapeLearned});
   // One that is damaged goes with its job.
   if (!shape.ok() || shape->empty()) return absl::OkStatus();
   const std::string owner = OwnerOf(shape->front().job_shape_learned());
-  if (absl::Status status = DropRecordsOf(owner); !status.ok()) return status;
+  if (absl::Status status = MakeRoomFor(shape->front().job_shape_learned(), owner); !status.ok()) {
+    return status;
+  }
   Statement outlive(outlive_);
   outlive.BindText(1, job_id);
   outlive.BindText(2, owner);
@@ -452,8 +487,9 @@ absl::Status SqliteJournal::Forget(absl::Span<const std::string> job_ids) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Journal>> OpenSqliteJournal(const std::string& path,
-                                                           Durability durability) {
-  auto journal = std::make_unique<SqliteJournal>(path);
+                                                           Durability durability,
+                                                           SameKindOfData same_kind) {
+  auto journal = std::make_unique<SqliteJournal>(path, same_kind);
   if (absl::Status status = journal->Open(durability); !status.ok()) return status;
   return journal;
 }

@@ -55,6 +55,26 @@ bool LooksAlike(const v1::JobShapeLearned::InputLook& one,
           CountsAlike(one.new_words(), one.bytes(), other.new_words(), other.bytes()));
 }
 
+bool IsSameKindOfData(const v1::JobShapeLearned& one, const v1::JobShapeLearned& other) {
+  const bool same_files = one.input_fingerprint() == other.input_fingerprint();
+  if (same_files && one.input_fingerprint() != 0) return true;
+  if (!one.has_look() || !other.has_look()) {
+    return same_files && one.has_look() == other.has_look();
+  }
+  // Text of two kinds may look alike though samples of it do not.
+  return LooksAlike(one.look(), other.look()) &&
+         (!one.has_seen() || !other.has_seen() || IsAlike(one.seen(), other.seen()));
+}
+
+DataNearness NearnessOf(const v1::JobShapeLearned& known, const InputSeen& input) {
+  if (input.fingerprint != 0 && known.input_fingerprint() == input.fingerprint) {
+    return DataNearness::kSameFiles;
+  }
+  const bool both_looked_at = input.look != nullptr && known.has_look();
+  return both_looked_at && LooksAlike(known.look(), *input.look) ? DataNearness::kLooksAlike
+                                                                 : DataNearness::kNotTold;
+}
+
 bool CountsUnsampled(const v1::JobShapeLearned& known, const v1::JobShapeLearned::InputLook* look,
                      double job_seconds_per_byte) {
   if (look == nullptr || !known.has_look() || LooksAlike(known.look(), *look)) return true;

@@ -3,6 +3,7 @@
 // Whether two inputs are alike, by what small samples of them showed. Pure.
 // Upstream: SampleMachine. Downstream: which history counts.
 
+#include <cstdint>
 #include <optional>
 
 #include "weir/v1/journal.pb.h"
@@ -29,6 +30,29 @@ bool MakesAlike(const v1::JobShapeLearned& one, const v1::JobShapeLearned& other
 /// by: tests/unit/master/input_look_test.cc.
 bool LooksAlike(const v1::JobShapeLearned::InputLook& one,
                 const v1::JobShapeLearned::InputLook& other);
+
+/// Says whether two runs were of the same kind of data: of the same files, or of inputs that look
+/// alike and of which no sample says otherwise. What was not looked at is alike to its own files
+/// only; records that do not even name these (old ones) are one kind together.
+/// Checked by: tests/unit/master/shape_history_test.cc.
+bool IsSameKindOfData(const v1::JobShapeLearned& one, const v1::JobShapeLearned& other);
+
+/// An input before anything ran on it, as far as it tells whose history is of data like it.
+struct InputSeen {
+  std::int64_t bytes = 0;
+  std::uint64_t fingerprint = 0;                         // 0 = not known
+  const v1::JobShapeLearned::InputLook* look = nullptr;  // null = not looked at
+};
+
+/// How near the data of an earlier run is to an input. What is nearer counts first.
+enum class DataNearness {
+  kNotTold,  // one of them was not looked at, or they look unlike
+  kLooksAlike,
+  kSameFiles,
+};
+
+/// Compares them by fingerprint and look. Checked by: tests/unit/master/shape_history_test.cc.
+DataNearness NearnessOf(const v1::JobShapeLearned& known, const InputSeen& input);
 
 /// A job's own rates are a guide to it where its runs take no more than so many times as long.
 inline constexpr double kRatesTell = 4;

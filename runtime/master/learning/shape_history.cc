@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/limits.h"
+#include "runtime/master/learning/data_seen.h"
 #include "runtime/master/learning/learned_shape.h"
 
 namespace weir::master {
@@ -34,6 +37,12 @@ int SizeClass(std::int64_t input_bytes) {
                           std::log2(ShapeHistory::kSimilarSize));
 }
 
+// How many times as large the larger one is.
+double SizeRatio(std::int64_t one, std::int64_t other) {
+  return std::exp(std::abs(std::log(std::max<double>(1, static_cast<double>(one)) /
+                                    std::max<double>(1, static_cast<double>(other)))));
+}
+
 }  // namespace
 
 void ShapeHistory::Take(const v1::JobShapeLearned& shape) {
@@ -52,30 +61,62 @@ void ShapeHistory::Take(const v1::JobShapeLearned& shape) {
   }
   const std::string kind = absl::StrCat(
       KindOf(shape.job(), shape.parameters(), shape.num_workers()), SizeClass(shape.input_bytes()));
-  kinds_[kind] = Kept{shape, ++taken_};
-  if (kinds_.size() <= kKindsMax) return;
-  kinds_.erase(std::min_element(kinds_.begin(), kinds_.end(), [](const auto& a, const auto& b) {
-    return a.second.order < b.second.order;
-  }));
+  std::vector<Kept>& of_data = kinds_[kind];
+  const auto same_kind = [&shape](const Kept& kept) { return IsSameKindOfData(kept.shape, shape); };
+  const auto same_files = [&shape](const Kept& kept) {
+    return shape.input_fingerprint() != 0 &&
+           kept.shape.input_fingerprint() == shape.input_fingerprint();
+  };
+  // Likeness is no equivalence: of several that are like it, its own files, else the last.
+  auto before = std::find_if(of_data.rbegin(), of_data.rend(), same_files);
+  if (before == of_data.rend()) before = std::find_if(of_data.rbegin(), of_data.rend(), same_kind);
+  if (before != of_data.rend()) {
+    of_data.erase(std::next(before).base());
+    --num_kept_;
+  }
+  of_data.push_back(Kept{shape, ++taken_});
+  ++num_kept_;
+  if (of_data.size() > kDataKindsMax) {
+    of_data.erase(of_data.begin());
+    --num_kept_;
+  }
+  if (num_kept_ > kKindsMax) DropOldest();
 }
 
-const v1::JobShapeLearned* ShapeHistory::Find(const v1::JobSpec& spec, std::int64_t input_bytes,
+void ShapeHistory::DropOldest() {
+  const auto oldest = std::min_element(
+      kinds_.begin(), kinds_.end(),
+      [](const auto& a, const auto& b) { return a.second.front().order < b.second.front().order; });
+  oldest->second.erase(oldest->second.begin());
+  if (oldest->second.empty()) kinds_.erase(oldest);
+  --num_kept_;
+}
+
+const v1::JobShapeLearned* ShapeHistory::Find(const v1::JobSpec& spec, const InputSeen& input,
                                               std::int32_t num_workers) const {
   const std::string kind = KindOf(spec.job(), spec.parameters(), num_workers);
-  const v1::JobShapeLearned* nearest = nullptr;
-  double nearest_ratio = kSimilarSize;
-  const int size_class = SizeClass(input_bytes);
+  const Kept* best = nullptr;
+  // Less is nearer: the data first, then the size, then how long ago.
+  using Distance = std::tuple<int, double, std::int64_t>;
+  Distance best_distance;
+  const int size_class = SizeClass(input.bytes);
   for (int near = size_class - 1; near <= size_class + 1; ++near) {
     const auto it = kinds_.find(absl::StrCat(kind, near));
     if (it == kinds_.end()) continue;
-    const double ratio = std::exp(std::abs(
-        std::log(std::max<double>(1, static_cast<double>(input_bytes)) /
-                 std::max<double>(1, static_cast<double>(it->second.shape.input_bytes())))));
-    if (ratio > nearest_ratio) continue;
-    nearest_ratio = ratio;
-    nearest = &it->second.shape;
+    // Of data that is not told to be alike, a class has its last run only.
+    bool untold = false;
+    for (auto kept = it->second.rbegin(); kept != it->second.rend(); ++kept) {
+      const double ratio = SizeRatio(input.bytes, kept->shape.input_bytes());
+      if (ratio > kSimilarSize) continue;
+      const DataNearness nearness = NearnessOf(kept->shape, input);
+      if (nearness == DataNearness::kNotTold && std::exchange(untold, true)) continue;
+      const Distance distance{-static_cast<int>(nearness), ratio, -kept->order};
+      if (best != nullptr && best_distance <= distance) continue;
+      best = &*kept;
+      best_distance = distance;
+    }
   }
-  return nearest;
+  return best != nullptr ? &best->shape : nullptr;
 }
 
 double ShapeHistory::SpeedOf(const std::string& worker) const {

@@ -77,11 +77,12 @@ void Planning::LookInstead(const JobRates& rates, const InputList& input) {
 
 void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker>& workers,
                       const std::string& busy, absl::AnyInvocable<void()> sampled) {
-  const auto* known =
-      history_.Find(spec_, input.total_bytes, static_cast<std::int32_t>(workers.size()));
+  const InputSeen seen{input.total_bytes, InputRanges(input).Fingerprint(),
+                       input.look ? &*input.look : nullptr};
+  const auto* known = history_.Find(spec_, seen, static_cast<std::int32_t>(workers.size()));
   if (known != nullptr) {
     known_ = *known;
-    if (known->input_fingerprint() == InputRanges(input).Fingerprint()) return sampled();
+    if (known->input_fingerprint() == seen.fingerprint) return sampled();
     known_->clear_input_weights();  // where other data is dear says nothing of this
   }
   const auto job = FindJob(seams_.catalog, spec_);

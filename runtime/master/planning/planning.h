@@ -37,10 +37,11 @@ class Planning {
            Epoch master_epoch, std::string job_id, v1::JobSpec spec);
 
   /// Runs a sample unless a similar job on the same input is known, the policy says no, or `busy`
-  /// says whose figures it would spoil. Where a similar job on other input is known, its small part
-  /// says whether that was of data alike; only then is it used, and not where nothing was seen of
-  /// that data. Without a sample a look at some places of both says it (CountsUnsampled). `sampled`
-  /// comes once, perhaps at once, unless Stop comes before.
+  /// says whose figures it would spoil. Where a similar job on other input is known (of several the
+  /// one whose data looks alike), its small part says whether that was of data alike; only then is
+  /// it used, and not where nothing was seen of that data. Without a sample a look at some places
+  /// of both says it (CountsUnsampled). `sampled` comes once, perhaps at once, unless Stop comes
+  /// before.
   void Sample(const InputList& input, const std::vector<RegisteredWorker>& workers,
               const std::string& busy, absl::AnyInvocable<void()> sampled);
   /// Plans from now on are predicted as beside these jobs.

@@ -107,5 +107,20 @@ TEST_F(EarlierDataTest, ASmallInputThatLooksUnlikeTheLastGoesByTheJobsOwnRates) 
   EXPECT_EQ(MapTimeOrigin(PlanOf(Of("/in/few", "off"))), "history");
 }
 
+TEST_F(EarlierDataTest, ASmallInputGoesByTheRunsOnItsKindThoughTheLastWasOnAnother) {
+  WriteRows("/in/few", 10'000, 10'400);
+  WriteRows("/in/many", 10'000, 90'000);
+  WriteRows("/in/other-few", 20'000, 20'400);
+  Run(Of("/in/few", "auto"));
+  v1::JobSpec of_another_kind = Of("/in/many", "auto");
+  of_another_kind.set_output("/out/y");
+  Run(of_another_kind);
+  for (const char* input : {"/in/few", "/in/many", "/in/other-few"}) {
+    const v1::Plan plan = PlanOf(Of(input, "auto"));
+    EXPECT_EQ(MapTimeOrigin(plan), "history") << input;
+    EXPECT_FALSE(Says(plan, kLooksUnlike)) << input;
+  }
+}
+
 }  // namespace
 }  // namespace weir::master

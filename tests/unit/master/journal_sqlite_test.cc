@@ -229,6 +229,35 @@ TEST_F(JournalSqliteTest, WhatForgottenJobsTaughtOutlivesThem) {
   EXPECT_TRUE(journal->ReadJob("b")->empty());
 }
 
+TEST_F(JournalSqliteTest, OfAKindOfJobWhatItTaughtOnEachKindOfDataOutlives) {
+  const auto taught_on = [](int data, const std::string& id) {
+    v1::JournalRecord record = Taught(id, "wordcount", 1000);
+    record.mutable_job_shape_learned()->set_input_fingerprint(static_cast<std::uint64_t>(data));
+    return record;
+  };
+  const auto opened =
+      OpenSqliteJournal(path_, Durability::kPowerCut,
+                        [](const v1::JobShapeLearned& one, const v1::JobShapeLearned& other) {
+                          return one.input_fingerprint() == other.input_fingerprint();
+                        });
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  Journal& journal = **opened;
+  ASSERT_TRUE(
+      journal.Append({taught_on(1, "a"), taught_on(2, "b"), taught_on(1, "c"), Ended("c")}).ok());
+  ASSERT_TRUE(journal.Forget({"a"}).ok());
+  ASSERT_TRUE(journal.Forget({"b", "c"}).ok());
+  EXPECT_EQ(History(journal), (std::vector<std::string>{"b", "c"}));
+  // Of many kinds the last.
+  std::vector<std::string> ids;
+  for (int data = 3; data < 3 + kDataKindsOutliveMax - 1; ++data) {
+    ids.push_back(absl::StrCat("j", data));
+    ASSERT_TRUE(journal.Append({taught_on(data, ids.back())}).ok());
+  }
+  ASSERT_TRUE(journal.Forget(ids).ok());
+  ids.insert(ids.begin(), "c");
+  EXPECT_EQ(History(journal), ids);
+}
+
 TEST_F(JournalSqliteTest, WhatOutlivesForgottenJobsHasBounds) {
   auto journal = Open();
   std::vector<std::string> ids;

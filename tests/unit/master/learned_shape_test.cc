@@ -404,25 +404,5 @@ TEST(LearnedShapeTest, ASlowWorkerIsKnownAfterSomeRuns) {
   EXPECT_GT(history.SpeedOf("a"), 1.1);
 }
 
-TEST(ShapeHistoryTest, SimilarIsTheSameJobOfASimilarSize) {
-  ShapeHistory history;
-  v1::JobShapeLearned shape;
-  shape.set_job("wordcount");
-  shape.set_num_workers(2);
-  for (const std::int64_t bytes : {1'000'000, 100'000'000}) {
-    shape.set_input_bytes(bytes);
-    history.Take(shape);
-  }
-  v1::JobSpec spec;
-  spec.set_job("wordcount");
-  ASSERT_NE(history.Find(spec, 3'000'000, 2), nullptr);
-  EXPECT_EQ(history.Find(spec, 3'000'000, 2)->input_bytes(), 1'000'000);
-  EXPECT_EQ(history.Find(spec, 60'000'000, 2)->input_bytes(), 100'000'000);
-  EXPECT_EQ(history.Find(spec, 5'000'000, 2), nullptr);
-  EXPECT_EQ(history.Find(spec, 1'000'000, 3), nullptr);
-  spec.add_parameters()->set_name("top");
-  EXPECT_EQ(history.Find(spec, 1'000'000, 2), nullptr);
-}
-
 }  // namespace
 }  // namespace weir::master
