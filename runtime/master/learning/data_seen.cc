@@ -107,4 +107,15 @@ std::optional<v1::JobShapeLearned> KnownOfDataAlike(const v1::JobShapeLearned& k
   return here;
 }
 
+std::optional<v1::JobShapeLearned> FirstOfDataAlike(absl::Span<const v1::JobShapeLearned> known,
+                                                    const v1::JobShapeLearned& sample,
+                                                    double chunk_bytes, double input_bytes) {
+  for (const v1::JobShapeLearned& one : known) {
+    std::optional<v1::JobShapeLearned> here =
+        KnownOfDataAlike(one, sample, chunk_bytes, input_bytes);
+    if (here) return here;
+  }
+  return std::nullopt;
+}
+
 }  // namespace weir::master

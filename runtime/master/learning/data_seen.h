@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/types/span.h"
 #include "weir/v1/journal.pb.h"
 
 namespace weir::master {
@@ -74,6 +75,13 @@ bool CountsUnsampled(const v1::JobShapeLearned& known, const v1::JobShapeLearned
 /// was read to its end is asked for.
 /// Checked by: tests/unit/master/input_weights_test.cc.
 std::optional<v1::JobShapeLearned> KnownOfDataAlike(const v1::JobShapeLearned& known,
+                                                    const v1::JobShapeLearned& sample,
+                                                    double chunk_bytes, double input_bytes);
+
+/// The same of the first of several that is alike. Text of two kinds may look alike though samples
+/// of it do not, so that the nearest by its look need not be the one.
+/// Checked by: tests/unit/master/input_weights_test.cc, earlier_data_test.cc.
+std::optional<v1::JobShapeLearned> FirstOfDataAlike(absl::Span<const v1::JobShapeLearned> known,
                                                     const v1::JobShapeLearned& sample,
                                                     double chunk_bytes, double input_bytes);
 

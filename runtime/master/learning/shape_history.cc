@@ -94,29 +94,36 @@ void ShapeHistory::DropOldest() {
 
 const v1::JobShapeLearned* ShapeHistory::Find(const v1::JobSpec& spec, const InputSeen& input,
                                               std::int32_t num_workers) const {
+  const auto all = FindAll(spec, input, num_workers);
+  return all.empty() ? nullptr : all.front();
+}
+
+std::vector<const v1::JobShapeLearned*> ShapeHistory::FindAll(const v1::JobSpec& spec,
+                                                              const InputSeen& input,
+                                                              std::int32_t num_workers) const {
   const std::string kind = KindOf(spec.job(), spec.parameters(), num_workers);
-  const Kept* best = nullptr;
-  // Less is nearer: the data first, then the size, then how long ago.
-  using Distance = std::tuple<int, double, std::int64_t>;
-  Distance best_distance;
+  // Less is nearer: the data first, then the size, then how long ago. Of data that is not told to
+  // be alike, the last run of a size comes before all others.
+  using Distance = std::tuple<int, bool, double, std::int64_t>;
+  std::vector<std::pair<Distance, const v1::JobShapeLearned*>> similar;
   const int size_class = SizeClass(input.bytes);
   for (int near = size_class - 1; near <= size_class + 1; ++near) {
     const auto it = kinds_.find(absl::StrCat(kind, near));
     if (it == kinds_.end()) continue;
-    // Of data that is not told to be alike, a class has its last run only.
-    bool untold = false;
+    bool has_last = false;
     for (auto kept = it->second.rbegin(); kept != it->second.rend(); ++kept) {
       const double ratio = SizeRatio(input.bytes, kept->shape.input_bytes());
       if (ratio > kSimilarSize) continue;
       const DataNearness nearness = NearnessOf(kept->shape, input);
-      if (nearness == DataNearness::kNotTold && std::exchange(untold, true)) continue;
-      const Distance distance{-static_cast<int>(nearness), ratio, -kept->order};
-      if (best != nullptr && best_distance <= distance) continue;
-      best = &*kept;
-      best_distance = distance;
+      const bool earlier = nearness == DataNearness::kNotTold && std::exchange(has_last, true);
+      similar.push_back(
+          {{-static_cast<int>(nearness), earlier, ratio, -kept->order}, &kept->shape});
     }
   }
-  return best != nullptr ? &best->shape : nullptr;
+  std::sort(similar.begin(), similar.end());
+  std::vector<const v1::JobShapeLearned*> found;
+  for (const auto& [distance, shape] : similar) found.push_back(shape);
+  return found;
 }
 
 double ShapeHistory::SpeedOf(const std::string& worker) const {

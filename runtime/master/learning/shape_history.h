@@ -33,9 +33,12 @@ class ShapeHistory {
   static constexpr std::size_t kDataKindsMax = 8;
 
   void Take(const v1::JobShapeLearned& shape);
-  /// Null when nothing similar is known. What it points to stays until the next Take.
+  /// The first of FindAll; null when nothing similar is known.
   const v1::JobShapeLearned* Find(const v1::JobSpec& spec, const InputSeen& input,
                                   std::int32_t num_workers) const;
+  /// All that are similar, the one to go by first. What they point to stays until the next Take.
+  std::vector<const v1::JobShapeLearned*> FindAll(const v1::JobSpec& spec, const InputSeen& input,
+                                                  std::int32_t num_workers) const;
   /// How much faster than its rate says a worker has been; 1 = as said, or not known.
   double SpeedOf(const std::string& worker) const;
   std::optional<double> channel_seconds_per_byte() const { return channel_seconds_per_byte_; }

@@ -79,10 +79,10 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
                       const std::string& busy, absl::AnyInvocable<void()> sampled) {
   const InputSeen seen{input.total_bytes, InputRanges(input).Fingerprint(),
                        input.look ? &*input.look : nullptr};
-  const auto* known = history_.Find(spec_, seen, static_cast<std::int32_t>(workers.size()));
-  if (known != nullptr) {
-    known_ = *known;
-    if (known->input_fingerprint() == seen.fingerprint) return sampled();
+  const auto similar = history_.FindAll(spec_, seen, static_cast<std::int32_t>(workers.size()));
+  if (!similar.empty()) {
+    known_ = *similar.front();
+    if (known_->input_fingerprint() == seen.fingerprint) return sampled();
     known_->clear_input_weights();  // where other data is dear says nothing of this
   }
   const auto job = FindJob(seams_.catalog, spec_);
@@ -99,7 +99,11 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
   }
   SampleScale scale = ScaleOf(input, workers);
   scale.num_layers = static_cast<int>(job->info().rates.layers.size());
-  if (known_ && known_->has_seen()) scale.known = known_->seen();
+  known_beside_.clear();
+  for (const v1::JobShapeLearned* known : similar) {
+    if (known->has_seen() && !scale.known) scale.known = known->seen();
+    if (known != similar.front()) known_beside_.push_back(*known);
+  }
   scale.combines = combines;
   scale.input_bytes = static_cast<double>(input.total_bytes);
   scale.cut_anywhere = UncutRanges(input).empty();
@@ -129,9 +133,12 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
 void Planning::TakeSample(v1::JobShapeLearned shape, double chunk_bytes, double input_bytes) {
   seen_ = shape.seen();
   if (known_) {
-    const bool comparable = known_->has_seen();
-    known_ = KnownOfDataAlike(*known_, shape, chunk_bytes, input_bytes);
+    std::vector<v1::JobShapeLearned> known = std::exchange(known_beside_, {});
+    known.insert(known.begin(), *std::move(known_));
+    known_ = FirstOfDataAlike(known, shape, chunk_bytes, input_bytes);
     if (known_) return;
+    const bool comparable = std::any_of(
+        known.begin(), known.end(), [](const v1::JobShapeLearned& one) { return one.has_seen(); });
     note_ = absl::StrCat(comparable
                              ? "Earlier runs of this job were of data unlike this"
                              : "Earlier runs of this job were not sampled, so that nothing tells "

@@ -38,10 +38,10 @@ class Planning {
 
   /// Runs a sample unless a similar job on the same input is known, the policy says no, or `busy`
   /// says whose figures it would spoil. Where a similar job on other input is known (of several the
-  /// one whose data looks alike), its small part says whether that was of data alike; only then is
-  /// it used, and not where nothing was seen of that data. Without a sample a look at some places
-  /// of both says it (CountsUnsampled). `sampled` comes once, perhaps at once, unless Stop comes
-  /// before.
+  /// one whose data looks alike), its small part says whether that was of data alike, or all of it
+  /// which other one was; only then is it used, and not where nothing was seen of that data.
+  /// Without a sample a look at some places of both says it (CountsUnsampled). `sampled` comes
+  /// once, perhaps at once, unless Stop comes before.
   void Sample(const InputList& input, const std::vector<RegisteredWorker>& workers,
               const std::string& busy, absl::AnyInvocable<void()> sampled);
   /// Plans from now on are predicted as beside these jobs.
@@ -89,6 +89,8 @@ class Planning {
   const std::string job_id_;
   const v1::JobSpec spec_;
   std::optional<v1::JobShapeLearned> known_;
+  // What else is known of similar jobs while a sample runs, the nearest first.
+  std::vector<v1::JobShapeLearned> known_beside_;
   std::optional<v1::JobShapeLearned> sampled_;
   std::optional<v1::JobShapeLearned::DataSeen> seen_;
   std::vector<std::string> jobs_beside_;

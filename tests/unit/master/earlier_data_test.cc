@@ -1,6 +1,7 @@
 // What runs of before tell of a job on other data: the whole master on virtual time.
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
@@ -22,6 +23,19 @@ class EarlierDataTest : public MasterTest {
     spec.set_inputs(0, input);
     spec.set_sampling(sampling);
     return spec;
+  }
+
+  /// A master that knows this and no more, with two workers and the same inputs.
+  void Restart(const std::vector<v1::JournalRecord>& known) {
+    MasterOptions options;
+    options.latency_s = 4e-4;
+    world_.emplace(7, options, JobRates(), /*print=*/false);
+    for (const char* input : {"/in/data", "/in/other"}) {
+      ASSERT_TRUE(world_->storage().WriteSized(input, 1'000'000'000).ok());
+    }
+    ASSERT_TRUE(world_->journal().Append(known).ok());
+    world_->StartMaster();
+    AddWorkers(2);
   }
 
   void Run(const v1::JobSpec& spec) {
@@ -120,6 +134,24 @@ TEST_F(EarlierDataTest, ASmallInputGoesByTheRunsOnItsKindThoughTheLastWasOnAnoth
     EXPECT_EQ(MapTimeOrigin(plan), "history") << input;
     EXPECT_FALSE(Says(plan, kLooksUnlike)) << input;
   }
+}
+
+TEST_F(EarlierDataTest, ASampleTellsWhichOfSeveralRunsWasOnDataLikeThis) {
+  Run(Of("/in/data", "auto"));
+  std::vector<v1::JournalRecord> taught;
+  for (const v1::JournalRecord& record : world_->journal().records()) {
+    if (record.has_job_shape_learned()) taught.push_back(record);
+  }
+  ASSERT_EQ(taught.size(), 1u);
+  // The last run was on data of another kind that looks the same, as far as it was looked at.
+  taught.push_back(taught.front());
+  v1::JobShapeLearned& last = *taught.back().mutable_job_shape_learned();
+  last.set_input_fingerprint(last.input_fingerprint() + 1);
+  last.mutable_seen()->set_records_per_byte(last.seen().records_per_byte() + 1);
+  Restart(taught);
+  const v1::Plan plan = PlanOf(Of("/in/other", "auto"));
+  EXPECT_EQ(MapTimeOrigin(plan), "history");
+  EXPECT_FALSE(Says(plan, "data unlike this")) << plan.DebugString();
 }
 
 }  // namespace

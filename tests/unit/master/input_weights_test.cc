@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -114,6 +115,18 @@ TEST(KnownOfDataAlikeTest, HasTheWeightsOfTheSample) {
   const auto even = KnownOfDataAlike(Known(), sample, kInputBytes / 2.0, kInputBytes);
   ASSERT_TRUE(even.has_value());
   EXPECT_THAT(even->input_weights(), IsEmpty()) << "here no part is dear";
+}
+
+TEST(KnownOfDataAlikeTest, IsTheFirstOfSeveralThatIsAlike) {
+  std::vector<v1::JobShapeLearned> known(4, Known());
+  known[0].clear_seen();
+  known[1].mutable_seen()->set_output_ratio(0.5);
+  for (int i = 0; i < 4; ++i) known[static_cast<std::size_t>(i)].set_runs(i);
+  const auto taken = FirstOfDataAlike(known, Known(), kInputBytes / 2.0, kInputBytes);
+  ASSERT_TRUE(taken.has_value());
+  EXPECT_EQ(taken->runs(), 2);
+  known.resize(2);
+  EXPECT_FALSE(FirstOfDataAlike(known, Known(), kInputBytes / 2.0, kInputBytes).has_value());
 }
 
 TEST(KnownOfDataAlikeTest, IsNothingWhereTheSampleIsOfOtherData) {

@@ -137,6 +137,23 @@ TEST(ShapeHistoryTest, ARunOfItsKindOfAnotherSizeComesBeforeOneOfAnotherKindOfIt
   EXPECT_EQ(RateForKind(history, 0, kNewFiles, 20 * kBytes), 0);
 }
 
+TEST(ShapeHistoryTest, AllThatAreSimilarComeInTheOrderInWhichTheyAreAsked) {
+  ShapeHistory history;
+  history.Take(RunOn(1, 1, 1));              // of another kind, not the last of its size
+  history.Take(RunOn(0, 2, 2, 2 * kBytes));  // of this kind, but not as near in size
+  history.Take(RunOn(2, 3, 3));
+  history.Take(RunOn(3, 4, 4, 20 * kBytes));  // too large
+  history.Take(RunOn(0, 5, 5));
+  history.Take(RunOn(4, 6, 6));
+  std::vector<double> rates;
+  const Look look = LookOf(0);
+  for (const v1::JobShapeLearned* one : history.FindAll(WordCount(), {kBytes, 2, &look}, 2)) {
+    rates.push_back(std::round(one->map_seconds_per_byte() / kJobSecondsPerByte));
+  }
+  EXPECT_EQ(rates, (std::vector<double>{2, 5, 6, 3, 1}));
+  EXPECT_TRUE(history.FindAll(WordCount(), {kBytes, 2, &look}, 3).empty());
+}
+
 TEST(ShapeHistoryTest, RecordsWithoutALookCountAsBefore) {
   ShapeHistory history;
   history.Take(RunOfFiles(0, 1.25));  // older than fingerprints
