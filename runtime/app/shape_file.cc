@@ -3,15 +3,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/log.h"
 #include "runtime/env/real/state_directory.h"
+#include "runtime/master/learning/shape_history.h"
 
 namespace weir::app {
 namespace {
@@ -38,8 +41,11 @@ v1::JobShapes ReadShapeFile(const std::string& path) {
 void WriteShapeFile(const std::string& path, const v1::JobShapes& shapes) {
   if (path.empty()) return;
   v1::JobShapes kept;
-  for (int i = std::max(0, shapes.shapes_size() - kShapesKept); i < shapes.shapes_size(); ++i)
-    *kept.add_shapes() = shapes.shapes(i);
+  master::ShapeHistory history;
+  for (const v1::JobShapeLearned& shape : shapes.shapes()) history.Take(shape);
+  const std::vector<const v1::JobShapeLearned*> all = history.All();
+  const std::size_t too_many = all.size() - std::min<std::size_t>(all.size(), kShapesKept);
+  for (std::size_t i = too_many; i < all.size(); ++i) *kept.add_shapes() = *all[i];
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
   const std::string fresh = absl::StrCat(path, ".", ::getpid());

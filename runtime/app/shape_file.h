@@ -18,7 +18,9 @@ v1::JobShapes ReadShapeFile(const std::string& path);
 
 /// Replaces the file by a rename, so that a reader never sees half of one. Of two processes that
 /// write at once the later one stays; what the other learned is learned again by its next run.
-/// Keeps the newest kShapesKept. Failing is not an error of the run.
+/// Of a kind of job on a kind of data it keeps the last (ShapeHistory; workers of one machine have
+/// no speeds to be learned from those before), of these the newest kShapesKept. Failing is not an
+/// error of the run.
 void WriteShapeFile(const std::string& path, const v1::JobShapes& shapes);
 
 inline constexpr int kShapesKept = 100;

@@ -167,6 +167,8 @@ class Prediction(WeirTest):
             self.assert_ok(self.run_job("wordcount", text, "-o", out, "--workers", "2", *flags))
             origins.append(self.origin(self.plan_of(out), "map time"))
         self.assertEqual(origins, ["default", "history", "default"])
+        with open(os.path.join(self.path("state"), "weir", "shapes"), "rb") as file:
+            self.assertEqual(file.read().count(b"wordcount"), 1, "the last run of a kind says all")
 
     def test_a_large_input_is_sampled_and_says_so(self):
         text = self.path("text.txt")

@@ -126,6 +126,17 @@ std::vector<const v1::JobShapeLearned*> ShapeHistory::FindAll(const v1::JobSpec&
   return found;
 }
 
+std::vector<const v1::JobShapeLearned*> ShapeHistory::All() const {
+  std::vector<std::pair<std::int64_t, const v1::JobShapeLearned*>> kept;
+  for (const auto& [kind, of_data] : kinds_) {
+    for (const Kept& one : of_data) kept.emplace_back(one.order, &one.shape);
+  }
+  std::sort(kept.begin(), kept.end());
+  std::vector<const v1::JobShapeLearned*> all;
+  for (const auto& [order, shape] : kept) all.push_back(shape);
+  return all;
+}
+
 double ShapeHistory::SpeedOf(const std::string& worker) const {
   const auto it = speeds_.find(worker);
   if (it == speeds_.end() || std::abs(it->second - 1) <= kSpeedTolerance) return 1;

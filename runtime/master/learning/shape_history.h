@@ -39,6 +39,9 @@ class ShapeHistory {
   /// All that are similar, the one to go by first. What they point to stays until the next Take.
   std::vector<const v1::JobShapeLearned*> FindAll(const v1::JobSpec& spec, const InputSeen& input,
                                                   std::int32_t num_workers) const;
+  /// All records, the one that was heard of longest ago first: whoever takes them in this order
+  /// finds what is found here. What they point to stays until the next Take.
+  std::vector<const v1::JobShapeLearned*> All() const;
   /// How much faster than its rate says a worker has been; 1 = as said, or not known.
   double SpeedOf(const std::string& worker) const;
   std::optional<double> channel_seconds_per_byte() const { return channel_seconds_per_byte_; }

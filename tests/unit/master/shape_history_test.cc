@@ -210,6 +210,26 @@ TEST(ShapeHistoryTest, OfAllJobsTheOnesHeardOfLongestAgoGoFirst) {
   EXPECT_TRUE(knows(ShapeHistory::kKindsMax + 2));
 }
 
+TEST(ShapeHistoryTest, AllAreTheLastOfEachKindTheOldestFirst) {
+  ShapeHistory history;
+  EXPECT_TRUE(history.All().empty());
+  history.Take(RunOn(0, 1, 1));
+  history.Take(RunOn(1, 2, 2));
+  history.Take(RunOn(0, 3, 3, 2 * kBytes));
+  history.Take(RunOn(0, 4, 4));  // in place of the first
+  std::vector<double> rates;
+  ShapeHistory again;
+  for (const v1::JobShapeLearned* one : history.All()) {
+    rates.push_back(std::round(one->map_seconds_per_byte() / kJobSecondsPerByte));
+    again.Take(*one);
+  }
+  EXPECT_EQ(rates, (std::vector<double>{2, 3, 4}));
+  for (const int kind : {0, 1}) {
+    EXPECT_EQ(RateForKind(again, kind), RateForKind(history, kind));
+    EXPECT_GT(RateForKind(again, kind), 0);
+  }
+}
+
 /// Runs on some of the kinds in any order, as many of one as come.
 std::vector<int> AnyKinds(int num_kinds) {
   return *rc::gen::nonEmpty(rc::gen::container<std::vector<int>>(rc::gen::inRange(0, num_kinds)));
