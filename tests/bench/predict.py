@@ -7,11 +7,13 @@
                                                   docs/prediction.md
   python3 tests/bench/predict.py --busy           beside a process that keeps one core busy, as all of it
   python3 tests/bench/predict.py --await-idle 20  each run once others have stopped, or after so many seconds
+  python3 tests/bench/predict.py --between        later runs behind one on the other data, too
 
 Of each input and size: runs with an empty history; runs with a history of the same job on other data (word count of other
 text, stations by other numbers, readings of another seed, records of uneven keys); later runs, which know the first.
 Predicted and actual time are those of the plan, which begins when the sample is over; what the sample costs is in the wall
-time beside them. Bars: of the first runs 80 % within 20 % and all within 35 % (|predicted / actual - 1|); of later runs the
+time beside them. With --json each run has its layers: what they took and were to take, and how far the slowest step was from the mean one,
+which tells a rate that is off from a load that is uneven. Bars: of the first runs 80 % within 20 % and all within 35 % (|predicted / actual - 1|); of later runs the
 median within 10 % and 90 % within 20 %. On a machine that does something else as well the figures say more about the machine.
 """
 import argparse
@@ -34,7 +36,7 @@ import report  # noqa: E402
 
 FIGURES = os.path.join(ROOT, "docs/figures/predictions.json")
 DOCUMENT = os.path.join(ROOT, "docs/prediction.md")
-EMPTY, OTHER, LATER = "empty", "of other data", "of this data"
+EMPTY, OTHER, LATER, BETWEEN = "empty", "of other data", "of this data", "of this data, then other"
 # Share of runs within so much, by what was known.
 BARS = {"first": [(0.8, 0.2), (1.0, 0.35)], "later": [(0.5, 0.1), (0.9, 0.2)]}
 
@@ -76,6 +78,23 @@ def await_idle(most_s):
             return
 
 
+def lasted(interval):
+    return interval["finish_s"] - interval["start_s"]
+
+
+def layers_of(plan):
+    """Of each layer: how long it took and was to take from its first step to its last, and its slowest step beside the mean one."""
+    layers = []
+    for layer in plan["layers"]:
+        steps = [lasted(step["actual"]) for step in plan["steps"]
+                 if (step["kind"], step["layer"]) == (layer["kind"], layer["layer"]) and step["actual"]]
+        if layer["actual"] and sum(steps) > 0:
+            layers.append({"kind": layer["kind"], "predicted_s": round(lasted(layer["predicted"]), 6),
+                           "actual_s": round(lasted(layer["actual"]), 6),
+                           "slowest_to_mean": round(max(steps) * len(steps) / sum(steps), 3)})
+    return layers
+
+
 def run(args, job, source, home, folder):
     """Runs a job; returns what was predicted and what came of it."""
     out = os.path.join(folder, "out")
@@ -92,7 +111,7 @@ def run(args, job, source, home, folder):
         plan = json.load(file)
     origin = next(n["origin"] for n in plan["numbers"] if n["name"] == "map time")
     return {"predicted_s": plan["predicted_s"], "actual_s": plan["actual_s"], "wall_s": round(wall, 3), "map_rate": origin,
-            "error": round(plan["predicted_s"] / plan["actual_s"] - 1, 4)}
+            "error": round(plan["predicted_s"] / plan["actual_s"] - 1, 4), "layers": layers_of(plan)}
 
 
 def runs_of(args, name, num_bytes, folder):
@@ -114,6 +133,9 @@ def runs_of(args, name, num_bytes, folder):
         home = os.path.join(folder, f"other-{turn}")
         run(args, kind.job, other, home, folder)
         yield OTHER, run(args, kind.job, source, home, folder)
+        if args.between:
+            run(args, kind.job, other, home, folder)
+            yield BETWEEN, run(args, kind.job, source, home, folder)
 
 
 def within(errors, limit):
@@ -122,7 +144,7 @@ def within(errors, limit):
 
 def verdicts(rows):
     """(which runs, number, median error, [(bar, what was reached, held)])."""
-    for name, known in (("first", (EMPTY, OTHER)), ("later", (LATER,))):
+    for name, known in (("first", (EMPTY, OTHER)), ("later", (LATER, BETWEEN))):
         errors = [abs(row["error"]) for row in rows if row["history"] in known]
         if errors:
             yield name, len(errors), statistics.median(errors), [
@@ -184,6 +206,7 @@ def arguments():
     parser.add_argument("--input", choices=list(OTHERS), action="append", help="only these")
     parser.add_argument("--sizes", default="64,256", metavar="MB,MB,...")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each kind")
+    parser.add_argument("--between", action="store_true", help="later runs behind one on the other data, too")
     parser.add_argument("--busy", action="store_true", help="beside a process that keeps one core busy")
     parser.add_argument("--await-idle", type=float, default=0, metavar="SECONDS",
                         help="before each run, wait so long at most until nothing else runs")
