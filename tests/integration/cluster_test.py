@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import socket
+import time
 import unittest
 
 from trace_check import cut_problems, moved, order_problems, overlapping, port_problems
@@ -224,6 +225,28 @@ class Commands(WeirTest):
         unknown = self.weir("status", "j-unknown", env=env)
         self.assertEqual(unknown.code, 4)
         self.assertIn("j-unknown", unknown.err)
+
+    def test_metrics_follow_jobs_and_workers(self):
+        cluster = Cluster(self, workers=2)
+
+        def samples():
+            listed = self.weir("list", "metrics", "--master", cluster.address)
+            self.assert_ok(listed)
+            return dict(line.rsplit(" ", 1) for line in listed.out.decode().splitlines() if not line.startswith("#"))
+
+        self.assertEqual(samples()['weir_jobs{state="succeeded"}'], "0")
+        self.assert_ok(cluster.submit("wordcount", self.write("a", "x y x"), "-o", self.path("out")))
+        after = samples()
+        self.assertEqual(after['weir_jobs{state="succeeded"}'], "1")
+        self.assertGreater(float(after["weir_job_makespan_seconds"]), 0)
+        self.assertGreater(float(after["weir_plan_predicted_makespan_seconds"]), 0)
+        self.assertLess(abs(float(after["weir_job_end_timestamp_seconds"]) - time.time()), 60)
+        self.assertEqual(after['weir_workers{state="alive"}'], "2")
+        self.assertGreater(int(after['weir_worker_free_disk_bytes{worker="worker1"}']), 0)
+        cluster.workers[1].kill()
+        wait_for(lambda: samples()['weir_worker_up{worker="worker1"}'] == "0", 20, cluster.log_text)
+        self.assertEqual(samples()['weir_worker_up{worker="worker0"}'], "1")
+        cluster.stop()
 
     def test_a_picture_of_a_job_replaces_none_of_its_files(self):
         cluster = Cluster(self, workers=1)

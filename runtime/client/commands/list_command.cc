@@ -1,4 +1,4 @@
-// weir list jobs, weir list workers.
+// weir list jobs, weir list workers, weir list metrics.
 
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -8,6 +8,7 @@
 #include "runtime/base/valid_utf8.h"
 #include "runtime/client/call_errors.h"
 #include "runtime/client/commands/commands.h"
+#include "runtime/client/commands/metrics_text.h"
 #include "runtime/client/flags/value_text.h"
 #include "runtime/client/progress.h"
 #include "runtime/client/status_json.h"
@@ -116,10 +117,29 @@ int ListWorkers(const ListOptions& options, Session& session, CommandHost& host)
   return alive;
 }
 
+int ListMetrics(const ListOptions& options, Session& session, CommandHost& host) {
+  // A long queue is to be seen whole; more than a list for people has is none too many here.
+  constexpr int kJobsOfMetrics = 1000;
+  v1::ListJobsRequest request;
+  request.set_max_jobs(options.max_jobs > 0 ? options.max_jobs : kJobsOfMetrics);
+  const auto jobs = Ask<rpc::ListJobs>(session, std::move(request));
+  if (!jobs.ok()) return ReportCallError(jobs.status(), options.json, host);
+  const auto workers = Ask<rpc::ListWorkers>(session, {});
+  if (!workers.ok()) return ReportCallError(workers.status(), options.json, host);
+  host.out << MetricsText(*jobs, *workers, kVersion);
+  return kExitOk;
+}
+
 }  // namespace
 
 int List(const ListOptions& options, CommandHost& host) {
-  if (!options.alive.empty() && options.what == ListOptions::What::kJobs) {
+  if (options.json && options.what == ListOptions::What::kMetrics) {
+    return ReportCallError(
+        absl::InvalidArgumentError("metrics are text in the format of Prometheus; as JSON there "
+                                   "are: weir list jobs --json, weir list workers --json"),
+        options.json, host);
+  }
+  if (!options.alive.empty() && options.what != ListOptions::What::kWorkers) {
     return ReportCallError(
         absl::InvalidArgumentError(
             absl::StrCat("--alive asks about a worker: weir list workers --alive ", options.alive)),
@@ -127,8 +147,15 @@ int List(const ListOptions& options, CommandHost& host) {
   }
   auto session = host.connect(options.master);
   if (!session.ok()) return ReportCallError(session.status(), options.json, host);
-  return options.what == ListOptions::What::kWorkers ? ListWorkers(options, **session, host)
-                                                     : ListJobs(options, **session, host);
+  switch (options.what) {
+    case ListOptions::What::kJobs:
+      return ListJobs(options, **session, host);
+    case ListOptions::What::kWorkers:
+      return ListWorkers(options, **session, host);
+    case ListOptions::What::kMetrics:
+      return ListMetrics(options, **session, host);
+  }
+  return kExitInternal;
 }
 
 }  // namespace weir::client

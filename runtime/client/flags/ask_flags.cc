@@ -45,21 +45,23 @@ void AddStatus(CLI::App& app, const TakeCommand& take) {
 void AddList(CLI::App& app, const TakeCommand& take) {
   std::shared_ptr<ListOptions> options;
   CLI::App& command =
-      AddCommand(app, "list", "List jobs (newest first) or workers", kAskGroup, take, options);
+      AddCommand(app, "list", "List jobs (newest first), workers, or numbers for Prometheus",
+                 kAskGroup, take, options);
   command
       .add_option_function<std::string>(
           "WHAT",
           [options](const std::string& what) {
-            options->what =
-                what == "workers" ? ListOptions::What::kWorkers : ListOptions::What::kJobs;
+            options->what = what == "workers"   ? ListOptions::What::kWorkers
+                            : what == "metrics" ? ListOptions::What::kMetrics
+                                                : ListOptions::What::kJobs;
           },
-          "'jobs' (default) or 'workers'")
-      ->check(CLI::IsMember({"jobs", "workers"}))
+          "'jobs' (default), 'workers', or 'metrics' of both in the text format of Prometheus")
+      ->check(CLI::IsMember({"jobs", "workers", "metrics"}))
       ->type_name("WHAT");
   AddCount(
       command, "--max", options->max_jobs, 1, 1000,
-      "List at most this many jobs, newest first (default: 100); those that do not fit one answer "
-      "are left out and counted");
+      "List at most this many jobs, newest first (default: 100; of metrics: 1000); those that do "
+      "not fit one answer are left out and counted");
   command
       .add_option("--alive", options->alive,
                   "Of workers: exit status 4 unless this one is alive, for health checks")
@@ -73,7 +75,7 @@ void AddList(CLI::App& app, const TakeCommand& take) {
   AddJson(command, options->json);
   command.footer(
       "Examples:\n  weir list jobs --max 10\n  weir list workers --master node1:7117\n"
-      "  weir list workers --alive \"$(hostname)\"");
+      "  weir list workers --alive \"$(hostname)\"\n  weir list metrics >weir.prom");
 }
 
 void AddCancel(CLI::App& app, const TakeCommand& take) {

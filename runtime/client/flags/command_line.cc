@@ -273,7 +273,7 @@ std::vector<std::string> WordsOfFirst(const std::string& argument, const CLI::Ap
                                       const std::vector<std::string>& job_names) {
   if (argument == "JOB") return job_names;
   if (argument == "SHELL") return {"bash", "zsh", "fish"};
-  if (argument == "WHAT") return {"jobs", "workers"};
+  if (argument == "WHAT") return {"jobs", "workers", "metrics"};
   if (argument == "COMMAND") return CommandNames(top);
   return {};
 }

@@ -143,10 +143,10 @@ struct StatusOptions {
   MasterGrace grace = {};
 };
 struct ListOptions {
-  enum class What { kJobs, kWorkers };
+  enum class What { kJobs, kWorkers, kMetrics };
   MasterAddress master;
   What what = What::kJobs;
-  int max_jobs = 100;
+  int max_jobs = 0;   // 0: 100 are listed, 1000 are in metrics
   std::string alive;  // succeed only if this worker is; empty: nobody asks
   bool json = false;
 };

@@ -245,6 +245,7 @@ TEST(CommandLine, EveryCommandIsKnown) {
   Parse<WatchOptions>({"watch", "j-1"});
   EXPECT_EQ(Parse<ListOptions>({"list"}).what, ListOptions::What::kJobs);
   EXPECT_EQ(Parse<ListOptions>({"list", "workers"}).what, ListOptions::What::kWorkers);
+  EXPECT_EQ(Parse<ListOptions>({"list", "metrics"}).what, ListOptions::What::kMetrics);
   EXPECT_EQ(Parse<CancelOptions>({"cancel", "j-1", "--reason", "x y"}).reason, "x y");
   Parse<LogsOptions>({"logs", "j-1"});
   Parse<ExplainOptions>({"explain", "j-1", "--trace", "t.json"});

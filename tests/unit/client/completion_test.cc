@@ -41,6 +41,7 @@ TEST(BashCompletion, CompletesCommandsFlagsAndJobs) {
   EXPECT_EQ(Complete("weir run wordcount --overw", 3), "--overwrite\n");
   EXPECT_EQ(Complete("weir planner t", 2), "tree\n");
   EXPECT_EQ(Complete("weir list w", 2), "workers\n");
+  EXPECT_EQ(Complete("weir list m", 2), "metrics\n");
   EXPECT_EQ(Complete("weir streaming -map", 2), "-mapper\n");
 }
 
