@@ -16,6 +16,7 @@
 #include "runtime/base/log.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/exit_codes.h"
+#include "runtime/env/real/service_notice.h"
 #include "runtime/env/real/state_directory.h"
 #include "runtime/master/journal/journal_sqlite.h"
 #include "runtime/master/learning/data_seen.h"
@@ -118,6 +119,14 @@ absl::StatusOr<master::MasterOptions> MakeOptions(const client::MasterDaemonOpti
   return made;
 }
 
+// What a service manager waits for before it starts what comes after this master.
+void TellManager(const std::string& state) {
+  const absl::Status told = env::TellServiceManager(EnvironmentVariable("NOTIFY_SOCKET"), state);
+  if (!told.ok()) {
+    LogWarning("The service manager was not told", {{"state", state}, {"error", told.message()}});
+  }
+}
+
 // What the loop says while the daemon ends: it may still run when nobody waits for that any more.
 struct Ending {
   bool asked = false;  // by a signal
@@ -130,6 +139,7 @@ bool ServeUntilAsked(ControlProcess& process, rpc::GrpcServer& server, Interrupt
   interrupts.Listen([&ending] { ending.asked = true; });
   const bool reachable = ServeUntil(process, server, [&ending] { return ending.asked; });
   LogInfo("Master stops");
+  TellManager("STOPPING=1");
   server.SetServing(kMasterRole, false);
   process.loop.Post([&master, &ending] { master.Shutdown([&ending] { ending.stopped = true; }); });
   process.WaitFor(kMasterStopPatience, [&ending] { return ending.stopped; });
@@ -201,6 +211,7 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
                               {"journal", *journal_path},
                               {"tls", security->tls ? "mutual" : "none"},
                               {"callers", Callers(*security)}});
+    TellManager(absl::StrCat("READY=1\nSTATUS=Serves on ", options.listen));
     reachable = ServeUntilAsked(process, **server, interrupts, *master, ending);
   }
   int code = client::kExitOk;

@@ -8,7 +8,7 @@ import time
 import unittest
 
 from trace_check import cut_problems, moved, order_problems, overlapping, port_problems
-from weir_process import Cluster, WeirTest, count_words, read_parts, wait_for, write_words
+from weir_process import Cluster, WeirTest, count_words, free_port, read_parts, wait_for, write_words
 
 
 class Equality(WeirTest):
@@ -387,6 +387,24 @@ class Commands(WeirTest):
                            ["worker", "--master", "127.0.0.1:1", "--work-dir", self.work, "--no-measure"]):
                 result = self.weir(*daemon, "--listen", address, timeout=30)
                 self.assert_fails(result, 4, address, "the address is taken")
+
+    def test_a_service_manager_hears_when_a_master_serves_and_stops(self):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(self.path("notify"))
+            manager.settimeout(20)
+            address = f"127.0.0.1:{free_port()}"
+            master = self.start("master", "--listen", address, "--journal", self.path("j.db"),
+                                env={"NOTIFY_SOCKET": self.path("notify")})
+            self.addCleanup(master.kill)
+            self.assertEqual(manager.recv(4096).decode(), f"READY=1\nSTATUS=Serves on {address}")
+            self.assert_ok(self.weir("list", "jobs", "--master", address))
+            master.terminate()
+            self.assertEqual(manager.recv(4096), b"STOPPING=1")
+            self.assertEqual(self.finish(master).code, 0)
+        refused = self.weir("master", "--listen", f"127.0.0.1:{free_port()}", "--journal", self.dir,
+                            env={"NOTIFY_SOCKET": self.path("notify")})
+        self.assertNotEqual(refused.code, 0)
+        self.assertNotIn("service manager", refused.err, "what never served has nothing to tell")
 
     def test_a_restarted_master_lists_past_jobs(self):
         cluster = Cluster(self, workers=1)
