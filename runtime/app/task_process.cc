@@ -1,4 +1,5 @@
 #include <poll.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -26,6 +27,10 @@ bool StarterIsGone(int fd) {
   pollfd line = {.fd = fd, .events = POLLRDHUP, .revents = 0};
   return poll(&line, 1, 0) == 1 && (line.revents & (POLLRDHUP | POLLHUP)) != 0;
 }
+
+// User code, and what it starts, has the rights of its daemon and no more: set-user-ID programs
+// (sudo, su) run without theirs. Requires: called before any thread, whose children have it too.
+void GainNoPrivileges() { (void)::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); }
 
 // As in a program that has just begun; who forked this one may have it otherwise. Code of users
 // may write by both.
@@ -60,6 +65,7 @@ int RunTaskProcess(int num_words, char** words, const JobCatalog& catalog) {
       fd >= 0) {
     // Without a group of its own it was not started by a daemon: the group is somebody else's.
     if (getpgrp() == getpid()) StartTaskGuardian();
+    GainNoPrivileges();
     // Its Start may have come before, and what that loads need not come back.
     if (StarterIsGone(fd)) return task::kExitOrphaned;
     return task::RunTask(fd, catalog, environment);
@@ -67,6 +73,7 @@ int RunTaskProcess(int num_words, char** words, const JobCatalog& catalog) {
   if (num_words == 3 && std::string_view(words[0]) == "--module" &&
       std::string_view(words[1]) == "--fd" && absl::SimpleAtoi(words[2], &fd) && fd >= 0) {
     if (getpgrp() == getpid()) StartTaskGuardian();
+    GainNoPrivileges();
     if (StarterIsGone(fd)) return client::kExitUsage;
     return task::AnswerForModule(fd);
   }

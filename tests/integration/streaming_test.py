@@ -138,6 +138,8 @@ CASES = [
          ["-mapper", "bash -c 'cat >/dev/null; [[ $mapreduce_task_attempt_id == attempt_${mapreduce_job_id}_m_000000_0 ]]"
           " && [[ $mapred_tip_id == task_* ]] && [[ -d $mapreduce_job_local_dir ]] && echo good'", "-reducer", "NONE"],
          ["good\t"]),
+    Case("set-user-ID programs have no rights of others", "x\n",
+         ["-mapper", "sed -n s/NoNewPrivs:.//p /proc/self/status", "-reducer", "NONE"], ["1\t"]),
     # Reducers.
     Case("NONE keeps the order", "b\t1\na\t2\n", ["-mapper", "cat", "-reducer", "NONE"], ["b\t1", "a\t2"]),
     Case("numReduceTasks 0", "b\t1\na\t2\n", ["-mapper", "cat", "-reducer", "cat -n", "-numReduceTasks", "0"],
