@@ -1,4 +1,5 @@
 """Other users of the machine: no job, no list, no file; the same user has nothing to type."""
+import contextlib
 import json
 import os
 import pwd
@@ -142,6 +143,45 @@ class SameUser(WeirTest):
         self.assertIn(named, self.text(self.path("master.log")), "it says that it made it")
         cluster.workers.append(cluster.start_worker(0, options))
         cluster.wait_for_workers(1)
+        cluster.stop()
+
+    def test_the_token_stands_in_its_file_alone(self):
+        """Not in words of a command line, nor in logs, journal, plans, traces or what a job was given."""
+        cluster = Cluster(self, workers=1)
+        token_file = self.path("state", "weir", "token")
+        token = self.text(token_file).strip()
+        self.assertEqual(len(token), 64)
+        output = self.path("out")
+        given = self.weir("streaming", "-input", self.write("a", "x\n"), "-output", output, "-mapper", "env", "-reducer", "NONE",
+                          "--master", cluster.address)
+        self.assert_ok(given)
+        job = json.loads(self.weir("list", "jobs", "--json", "--master", cluster.address).out)["jobs"][0]["job_id"]
+        shown = [given]
+        for question in (["status", job, "--json"], ["explain", job, "--json"], ["logs", job, "--json"], ["list", "workers", "--json"]):
+            shown.append(self.weir(*question, "--master", cluster.address))
+            self.assert_ok(shown[-1])
+        # With a wrong one there is something to complain about.
+        refused = self.weir("list", "jobs", "--master", cluster.address, env={"XDG_STATE_HOME": self.path("another")})
+        self.assertEqual(refused.code, 4)
+        for said in (*shown, refused):
+            self.assertNotIn(token.encode(), said.out)
+            self.assertNotIn(token, said.err)
+        for process in (cluster.master, *cluster.workers):
+            with open(f"/proc/{process.pid}/cmdline", "rb") as words:
+                self.assertNotIn(token.encode(), words.read())
+        self.assertTrue(os.path.exists(os.path.join(output, "_weir", "plan.json")))
+        looked_into = set()
+        for directory, _, names in os.walk(self.dir):
+            for name in names:
+                path = os.path.join(directory, name)
+                # The worker may still clear up after the job.
+                with contextlib.suppress(FileNotFoundError):
+                    if path == token_file or not stat.S_ISREG(os.lstat(path).st_mode):
+                        continue
+                    with open(path, "rb") as file:
+                        self.assertNotIn(token.encode(), file.read(), path)
+                    looked_into.add(name)
+        self.assertLessEqual({"master.log", "worker0.log", os.path.basename(cluster.journal), "plan.json", "part-00000"}, looked_into)
         cluster.stop()
 
     def test_insecure_serves_whoever_comes(self):
