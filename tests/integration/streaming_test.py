@@ -387,6 +387,16 @@ sys.stderr.write("reporter:status:nearly there\\n")
     def test_a_line_without_end(self):
         self.assert_misuse("head -c 1000000000 /dev/zero", "line of more than 67108864 bytes", text="x\n")
 
+    def test_what_lies_beside_the_output_of_a_task_goes_with_it(self):
+        out = self.path("out")
+        self.assert_ok(self.streaming(
+            "-input", self.write("in", "x\n"), "-output", out, "-reducer", "NONE", "-mapper",
+            "bash -c 'cat >/dev/null; echo more > $mapreduce_task_output_dir/side;"
+            " [[ $mapred_work_output_dir == $mapreduce_task_output_dir ]] && echo good'"))
+        self.assertEqual(read_parts(out), [b"good\t"])
+        self.assertEqual([name for _, _, names in os.walk(out) for name in names if "side" in name], [])
+        self.assert_nothing_left()
+
     def test_binary_output_passes(self):
         source = self.write("in", "x\n")
         out = self.path("out")
