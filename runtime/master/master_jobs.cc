@@ -42,16 +42,18 @@ void Master::Impl::Handle(rpc::Call<rpc::Submit> call) {
   }
   if (journal_.stalled()) return call.reply(rpc::NotReadyError(journal_.StallInWords()));
   if (IsUnsettled(*spec)) return call.reply(OutputUnsettled(*spec));
-  if (static_cast<std::int64_t>(runs_.size() + submits_.size()) > limits::kJobsQueuedMax) {
-    return call.reply(absl::ResourceExhaustedError(
-        absl::StrCat("the master holds ", limits::kJobsQueuedMax,
-                     " unfinished jobs, its maximum; submit again when some are done")));
-  }
   // A submit without a key is one of its own; no client's key begins with a NUL byte.
   std::string key = spec->idempotency_key();
   if (key.empty()) key = absl::StrCat(std::string(1, '\0'), unnamed_submits_++);
   // One under way may have nobody left who waits for it.
   const bool under_way = submits_.contains(key);
+  // One that is asked for again is no further job: whoever asks must not hear that it is refused.
+  if (!under_way &&
+      static_cast<std::int64_t>(runs_.size() + submits_.size()) >= limits::kJobsQueuedMax) {
+    return call.reply(absl::ResourceExhaustedError(
+        absl::StrCat("the master holds ", limits::kJobsQueuedMax,
+                     " unfinished jobs, its maximum; submit again when some are done")));
+  }
   submits_[key].push_back(std::move(call.reply));
   if (under_way) return;
   CheckSubmission(seams_, lister_, callbacks_, spec, SubmissionKind::kRun,
