@@ -1,8 +1,11 @@
 // weir list jobs, weir list workers, weir list metrics.
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/valid_utf8.h"
@@ -16,11 +19,31 @@
 namespace weir::client {
 namespace {
 
+// A long queue is to be seen whole, and a job that failed long ago to be found: more than a list
+// for people has is none too many to look through.
+constexpr int kJobsLookedThrough = 1000;
+
+// "" is any state, "unfinished" each that is not the last; else as in JSON.
+bool IsInState(const v1::JobStatus& job, const std::string& state) {
+  if (state.empty()) return true;
+  if (state == "unfinished") return !IsTerminal(job.state());
+  return absl::AsciiStrToLower(v1::JobState_Name(job.state())) == absl::StrCat("job_state_", state);
+}
+
+void KeepJobsInState(const std::string& state, v1::ListJobsResponse& list) {
+  auto& jobs = *list.mutable_jobs();
+  jobs.erase(std::remove_if(jobs.begin(), jobs.end(),
+                            [&](const v1::JobStatus& job) { return !IsInState(job, state); }),
+             jobs.end());
+}
+
 int ListJobs(const ListOptions& options, Session& session, CommandHost& host) {
   v1::ListJobsRequest request;
-  request.set_max_jobs(options.max_jobs);
-  const auto response = Ask<rpc::ListJobs>(session, std::move(request));
+  request.set_max_jobs(options.max_jobs > 0 || options.state.empty() ? options.max_jobs
+                                                                     : kJobsLookedThrough);
+  auto response = Ask<rpc::ListJobs>(session, std::move(request));
   if (!response.ok()) return ReportCallError(response.status(), options.json, host);
+  KeepJobsInState(options.state, *response);
   if (options.json) {
     nlohmann::ordered_json jobs = nlohmann::ordered_json::array();
     for (const auto& job : response->jobs()) jobs.push_back(JobToJson(job));
@@ -118,10 +141,8 @@ int ListWorkers(const ListOptions& options, Session& session, CommandHost& host)
 }
 
 int ListMetrics(const ListOptions& options, Session& session, CommandHost& host) {
-  // A long queue is to be seen whole; more than a list for people has is none too many here.
-  constexpr int kJobsOfMetrics = 1000;
   v1::ListJobsRequest request;
-  request.set_max_jobs(options.max_jobs > 0 ? options.max_jobs : kJobsOfMetrics);
+  request.set_max_jobs(options.max_jobs > 0 ? options.max_jobs : kJobsLookedThrough);
   const auto jobs = Ask<rpc::ListJobs>(session, std::move(request));
   if (!jobs.ok()) return ReportCallError(jobs.status(), options.json, host);
   const auto workers = Ask<rpc::ListWorkers>(session, {});
@@ -143,6 +164,12 @@ int List(const ListOptions& options, CommandHost& host) {
     return ReportCallError(
         absl::InvalidArgumentError(
             absl::StrCat("--alive asks about a worker: weir list workers --alive ", options.alive)),
+        options.json, host);
+  }
+  if (!options.state.empty() && options.what != ListOptions::What::kJobs) {
+    return ReportCallError(
+        absl::InvalidArgumentError(absl::StrCat(
+            "--state asks for jobs in a state: weir list jobs --state ", options.state)),
         options.json, host);
   }
   auto session = host.connect(options.master);

@@ -60,8 +60,17 @@ void AddList(CLI::App& app, const TakeCommand& take) {
       ->type_name("WHAT");
   AddCount(
       command, "--max", options->max_jobs, 1, 1000,
-      "List at most this many jobs, newest first (default: 100; of metrics: 1000); those that do "
-      "not fit one answer are left out and counted");
+      "List at most this many jobs, newest first (default: 100; with --state and of metrics: look "
+      "through 1000); those that do not fit one answer are left out and counted");
+  command
+      .add_option("--state", options->state,
+                  "Of jobs: only those that are queued, planning, running, committing, ending, "
+                  "succeeded, failed or cancelled; 'unfinished' are the first five")
+      // The words above say the same, in lines that fit a terminal.
+      ->check(CLI::IsMember({"queued", "planning", "running", "committing", "ending", "succeeded",
+                             "failed", "cancelled", "unfinished"})
+                  .description(""))
+      ->type_name("STATE");
   command
       .add_option("--alive", options->alive,
                   "Of workers: exit status 4 unless this one is alive, for health checks")
@@ -74,7 +83,8 @@ void AddList(CLI::App& app, const TakeCommand& take) {
   AddMaster(command, options->master);
   AddJson(command, options->json);
   command.footer(
-      "Examples:\n  weir list jobs --max 10\n  weir list workers --master node1:7117\n"
+      "Examples:\n  weir list jobs --max 10\n  weir list jobs --state unfinished\n  weir list "
+      "workers --master node1:7117\n"
       "  weir list workers --alive \"$(hostname)\"\n  weir list metrics >weir.prom");
 }
 

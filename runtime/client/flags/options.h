@@ -146,7 +146,8 @@ struct ListOptions {
   enum class What { kJobs, kWorkers, kMetrics };
   MasterAddress master;
   What what = What::kJobs;
-  int max_jobs = 0;   // 0: 100 are listed, 1000 are in metrics
+  int max_jobs = 0;   // 0: 100 are listed; 1000 are looked through for a state, and for metrics
+  std::string state;  // list only jobs in it, "unfinished" in any that is not the last; empty: all
   std::string alive;  // succeed only if this worker is; empty: nobody asks
   bool json = false;
 };

@@ -246,6 +246,7 @@ TEST(CommandLine, EveryCommandIsKnown) {
   EXPECT_EQ(Parse<ListOptions>({"list"}).what, ListOptions::What::kJobs);
   EXPECT_EQ(Parse<ListOptions>({"list", "workers"}).what, ListOptions::What::kWorkers);
   EXPECT_EQ(Parse<ListOptions>({"list", "metrics"}).what, ListOptions::What::kMetrics);
+  EXPECT_EQ(Parse<ListOptions>({"list", "--state", "failed"}).state, "failed");
   EXPECT_EQ(Parse<CancelOptions>({"cancel", "j-1", "--reason", "x y"}).reason, "x y");
   Parse<LogsOptions>({"logs", "j-1"});
   Parse<ExplainOptions>({"explain", "j-1", "--trace", "t.json"});
@@ -337,6 +338,7 @@ TEST(CommandLine, EveryMisuseExitsWithTwoAndSaysWhatIsWrong) {
       {{"status"}, "JOB-ID"},
       {{"status", "j-1", "j-2"}, "takes no argument 'j-2'"},
       {{"list", "masters"}, "masters"},
+      {{"list", "jobs", "--state", "done"}, "done"},
       {{"completion", "tcsh"}, "tcsh"},
       {{"planner"}, "See 'weir planner --help'"},
       {{"planner", "laod"}, "Did you mean 'load'?"},

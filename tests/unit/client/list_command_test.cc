@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/exit_codes.h"
 #include "tests/unit/client/scripted_master_test_base.h"
@@ -57,6 +58,39 @@ TEST_F(ListCommandTest, ListSaysHowManyJobsDidNotFitTheAnswer) {
   options.json = true;
   EXPECT_EQ(List(options, host_), kExitOk);
   EXPECT_NE(out_.str().find("\"left_out\": 12"), std::string::npos) << out_.str();
+}
+
+TEST_F(ListCommandTest, ListsJobsOfOneStateAlone) {
+  for (const v1::JobState state : {v1::JOB_STATE_QUEUED, v1::JOB_STATE_FAILED, v1::JOB_STATE_ENDING,
+                                   v1::JOB_STATE_SUCCEEDED, v1::JOB_STATE_FAILED}) {
+    v1::JobStatus& job = *master_.jobs.add_jobs();
+    job.set_state(state);
+    job.set_job_id(absl::StrCat("j-", master_.jobs.jobs_size()));
+  }
+  master_.jobs.set_left_out(7);
+  ListOptions options;
+  options.json = true;
+  const auto listed = [&](const std::string& state) {
+    options.state = state;
+    out_.str("");
+    EXPECT_EQ(List(options, host_), kExitOk) << err_.str();
+    const auto told = Json();
+    EXPECT_EQ(told["left_out"], 7) << "which state these are in nobody knows";
+    std::string ids;
+    for (const auto& job : told["jobs"]) ids += job["job_id"].get<std::string>() + " ";
+    return ids;
+  };
+  EXPECT_EQ(listed("failed"), "j-2 j-5 ");
+  EXPECT_EQ(listed("queued"), "j-1 ");
+  EXPECT_EQ(listed("unfinished"), "j-1 j-3 ");
+  EXPECT_EQ(listed("cancelled"), "");
+  EXPECT_EQ(listed(""), "j-1 j-2 j-3 j-4 j-5 ");
+  options.state = "failed";
+  for (const auto what : {ListOptions::What::kWorkers, ListOptions::What::kMetrics}) {
+    options.what = what;
+    options.json = what == ListOptions::What::kWorkers;
+    EXPECT_EQ(List(options, host_), kExitUsage) << "which have no such state";
+  }
 }
 
 TEST_F(ListCommandTest, JobsSuggestsTheNearestName) {
