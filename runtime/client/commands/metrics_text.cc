@@ -77,11 +77,11 @@ void AppendJobs(const v1::ListJobsResponse& jobs, std::string& out) {
   AppendNumber("weir_job_end_timestamp_seconds", "When the last job ended that succeeded.",
                MillisAsSeconds(last_succeeded->ended_unix_ms()), out);
   AppendNumber("weir_job_makespan_seconds", "What that job took, from its plan to its result.",
-               absl::StrFormat("%.3f", last_succeeded->actual_makespan_s()), out);
+               absl::StrFormat("%.6f", last_succeeded->actual_makespan_s()), out);
   // A job that another version of the master remembers may have a plan without a prediction.
   if (last_succeeded->predicted_makespan_s() <= 0) return;
   AppendNumber("weir_plan_predicted_makespan_seconds", "What its plan predicted.",
-               absl::StrFormat("%.3f", last_succeeded->predicted_makespan_s()), out);
+               absl::StrFormat("%.6f", last_succeeded->predicted_makespan_s()), out);
 }
 
 // One gauge of each worker that is up.

@@ -81,10 +81,10 @@ TEST_F(MetricsTextTest, SetsTheLastPredictionBesideWhatItTook) {
   last.set_actual_makespan_s(12.5);
   Job(v1::JOB_STATE_FAILED, 7000).set_ended_unix_ms(40'000);
   EXPECT_TRUE(HasLine(Text(), "weir_job_end_timestamp_seconds 30.500")) << Text();
-  EXPECT_TRUE(HasLine(Text(), "weir_job_makespan_seconds 12.500")) << Text();
+  EXPECT_TRUE(HasLine(Text(), "weir_job_makespan_seconds 12.500000")) << Text();
   EXPECT_EQ(Text().find("predicted"), std::string::npos) << "what is not known is no 0";
   last.set_predicted_makespan_s(12);
-  EXPECT_TRUE(HasLine(Text(), "weir_plan_predicted_makespan_seconds 12.000")) << Text();
+  EXPECT_TRUE(HasLine(Text(), "weir_plan_predicted_makespan_seconds 12.000000")) << Text();
 }
 
 // What Prometheus refuses as a whole: a series twice, one without its head, or text in a label as
