@@ -99,6 +99,8 @@ struct PutArtifact : Unary<JobService, v1::PutArtifactRequest, v1::PutArtifactRe
 
 struct JobService {
   static constexpr char kName[] = "weir.v1.JobService";
+  /// Where certificates say what their holders are, those of this role are answered.
+  static constexpr char kCallerRole[] = "client";
   using Methods = MethodList<Submit, Watch, GetStatus, ListJobs, Cancel, GetPlan, DryRun,
                              ListWorkers, GetLogs, Calibrate, JoinGroup, PutArtifact>;
 };
@@ -133,6 +135,7 @@ struct FetchArtifact : Unary<ClusterService, v1::FetchArtifactRequest, v1::Fetch
 
 struct ClusterService {
   static constexpr char kName[] = "weir.v1.ClusterService";
+  static constexpr char kCallerRole[] = "worker";
   using Methods = MethodList<Register, Heartbeat, ReportStep, ReportTransfer, FetchArtifact>;
 };
 
@@ -190,6 +193,7 @@ struct Probe : Unary<WorkerService, v1::ProbeRequest, v1::ProbeResponse> {
 
 struct WorkerService {
   static constexpr char kName[] = "weir.v1.WorkerService";
+  static constexpr char kCallerRole[] = "master";
   using Methods = MethodList<PrepareJob, StartStep, GrantTransfer, CancelTransfer, SetRates,
                              ReleaseJob, Identify, Probe>;
 };

@@ -10,10 +10,10 @@ class Authority:
         self.directory, self.name = directory, name
         self._openssl("req", "-x509", *self._key(name), "-out", f"{name}.pem", "-days", "2")
 
-    def issue(self, name, days=2):
-        """Makes name.pem and name.key; `days` below 0 has expired."""
+    def issue(self, name, days=2, role=None):
+        """Makes name.pem and name.key; `days` below 0 has expired; `role` is what its holder may call as."""
         with open(os.path.join(self.directory, "san"), "w", encoding="ascii") as file:
-            file.write("subjectAltName=IP:127.0.0.1")
+            file.write("subjectAltName=IP:127.0.0.1" + (f",URI:weir:{role}" if role else ""))
         self._openssl("req", *self._key(name), "-out", f"{name}.csr")
         self._openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{self.name}.pem", "-CAkey", f"{self.name}.key",
                       "-CAcreateserial", "-out", f"{name}.pem", "-days", str(days), "-extfile", "san")

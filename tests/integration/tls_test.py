@@ -14,9 +14,9 @@ class Tls(WeirTest):
 
     def setUp(self):
         super().setUp()
-        ours = Authority(self.dir, "ours")
-        ours.issue("good")
-        ours.issue("expired", days=-1)
+        self.ours = Authority(self.dir, "ours")
+        self.ours.issue("good")
+        self.ours.issue("expired", days=-1)
         Authority(self.dir, "theirs").issue("foreign")
 
     def test_a_master_that_nobody_would_accept_does_not_start(self):
@@ -81,6 +81,28 @@ class Tls(WeirTest):
         self.assert_ok(self.weir("submit", "wordcount", text, "-o", self.path("out"), "--wait", "--master", address,
                                  "--mappers", "2", "--reducers", "2", *good))
         self.assertEqual(sorted(read_parts(self.path("out"))), [b"x\t2000", b"y\t1000"])
+
+    def test_certificates_that_name_roles_are_answered_by_their_services_alone(self):
+        for role in ("client", "worker", "master"):
+            self.ours.issue(role, role=role)
+        client, worker, master = (self.flags(role, role, "ours") for role in ("client", "worker", "master"))
+        address = f"127.0.0.1:{free_port()}"
+        serving = self.start("master", "--listen", address, "--journal", self.path("j.db"), *master)
+        self.addCleanup(self.end, serving)
+        wait_for(lambda: self.weir("list", "workers", "--master", address, *client).code == 0, 20, "the master serves")
+        # Who asks with a worker's certificate, and a worker with a client's.
+        self.assert_fails(self.weir("list", "workers", "--master", address, *worker), 4, "CN=worker", "weir:worker",
+                          "URI:weir:client")
+        self.start_worker(address, "impostor", client)
+        wait_for(lambda: "URI:weir:worker" in self.text(self.path("impostor.log")), 20, "it says why")
+        self.assertNotIn(b"impostor", self.weir("list", "workers", "--master", address, *client).out)
+        # The master's own lets it call a worker back and give it orders.
+        self.start_worker(address, "friend", worker)
+        wait_for(lambda: b"alive" in self.weir("list", "workers", "--master", address, *client).out, 20, "it registers")
+        text = self.write("text", "x y x")
+        self.assert_ok(self.weir("submit", "wordcount", text, "-o", self.path("out"), "--wait", "--master", address,
+                                 *client))
+        self.assertEqual(sorted(read_parts(self.path("out"))), [b"x\t2", b"y\t1"])
 
     def start_worker(self, address, name, flags):
         work = os.path.join(self.work, name)

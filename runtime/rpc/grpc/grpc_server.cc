@@ -17,6 +17,7 @@
 #include "runtime/base/limits.h"
 #include "runtime/rpc/grpc/call_settings.h"
 #include "runtime/rpc/grpc/callback_queue.h"
+#include "runtime/rpc/grpc/caller_rules.h"
 #include "runtime/rpc/grpc/grpc_service.h"
 #include "runtime/rpc/grpc/library_log.h"
 #include "runtime/rpc/grpc/listen_probe.h"
@@ -62,10 +63,10 @@ absl::Status CannotListen(const std::string& address) {
 
 // One server of gRPC, which cannot open a listener anew, and what serves with it.
 struct Listener {
-  Listener(env::EventLoop& loop, const std::string& token, const Services& services)
-      : jobs(loop, calls, token, services.jobs),
-        cluster(loop, calls, token, services.cluster),
-        worker(loop, calls, token, services.worker) {}
+  Listener(env::EventLoop& loop, const CallerRules& rules, const Services& services)
+      : jobs(loop, calls, rules, services.jobs),
+        cluster(loop, calls, rules, services.cluster),
+        worker(loop, calls, rules, services.worker) {}
 
   const std::shared_ptr<OpenCalls> calls = std::make_shared<OpenCalls>();
   GrpcService<JobService> jobs;
@@ -91,8 +92,7 @@ class GrpcServerImpl final : public GrpcServer {
     grpc::EnableDefaultHealthCheckService(true);
     if (IsLoopback(address_)) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     const std::int64_t lost_before = NumListenersLost();
-    listener_ = std::make_unique<Listener>(
-        loop_, security_.NeedsToken() ? security_.token : std::string(), services_);
+    listener_ = std::make_unique<Listener>(loop_, CallerRulesOf(security_), services_);
     int port = 0;
     grpc::ServerBuilder builder;
     Configure(builder);

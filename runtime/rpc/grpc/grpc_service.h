@@ -15,6 +15,7 @@
 
 #include "runtime/env/event_loop.h"
 #include "runtime/rpc/api.h"
+#include "runtime/rpc/grpc/caller_rules.h"
 #include "runtime/rpc/grpc/method_path.h"
 #include "runtime/rpc/grpc/open_calls.h"
 #include "runtime/rpc/grpc/server_call.h"
@@ -31,10 +32,10 @@ namespace weir::rpc {
 template <typename Offered>
 class GrpcService final : public grpc::Service {
  public:
-  /// `token`: calls must show it; empty: they need not.
-  GrpcService(env::EventLoop& loop, std::shared_ptr<OpenCalls> calls, std::string token,
+  /// `rules`: what calls must show.
+  GrpcService(env::EventLoop& loop, std::shared_ptr<OpenCalls> calls, CallerRules rules,
               const Api<Offered>* api)
-      : loop_(loop), calls_(std::move(calls)), token_(std::move(token)), api_(api) {
+      : loop_(loop), calls_(std::move(calls)), rules_(std::move(rules)), api_(api) {
     EnterAll(typename Offered::Methods());
   }
 
@@ -53,7 +54,7 @@ class GrpcService final : public grpc::Service {
       EnterHandler(PathOf<Method>(), grpc::internal::RpcMethod::SERVER_STREAMING,
                    new grpc::internal::CallbackServerStreamingHandler<Request, Response>(
                        [this](Context* context, const Request* request) {
-                         return ServeStream<Method>(*context, *request, loop_, calls_, token_,
+                         return ServeStream<Method>(*context, *request, loop_, calls_, rules_,
                                                     *api_);
                        }));
     } else {
@@ -61,7 +62,7 @@ class GrpcService final : public grpc::Service {
                    new grpc::internal::CallbackUnaryHandler<Request, Response>(
                        [this](Context* context, const Request* request, Response* response) {
                          return ServeUnary<Method>(context, *request, response, loop_, calls_,
-                                                   token_, *api_);
+                                                   rules_, *api_);
                        }));
     }
   }
@@ -75,7 +76,7 @@ class GrpcService final : public grpc::Service {
 
   env::EventLoop& loop_;
   const std::shared_ptr<OpenCalls> calls_;
-  const std::string token_;
+  const CallerRules rules_;
   const Api<Offered>* const api_;
   int num_methods_ = 0;
 };

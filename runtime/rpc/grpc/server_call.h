@@ -15,9 +15,9 @@
 #include "runtime/base/limits.h"
 #include "runtime/env/event_loop.h"
 #include "runtime/rpc/api.h"
-#include "runtime/rpc/grpc/access_token.h"
 #include "runtime/rpc/grpc/call_settings.h"
 #include "runtime/rpc/grpc/call_status.h"
+#include "runtime/rpc/grpc/caller_rules.h"
 #include "runtime/rpc/grpc/open_calls.h"
 #include "runtime/rpc/pending_reply.h"
 
@@ -80,16 +80,16 @@ class ServerCall {
 };
 
 /// Takes the call to `api` on `loop` and answers with what it replies. A call that does not show
-/// `token` never gets there.
+/// what `rules` ask for never gets there.
 template <typename Method>
 grpc::ServerUnaryReactor* ServeUnary(grpc::CallbackServerContext* context,
                                      const typename Method::Request& request,
                                      typename Method::Response* response, env::EventLoop& loop,
-                                     std::shared_ptr<OpenCalls> calls, const std::string& token,
+                                     std::shared_ptr<OpenCalls> calls, const CallerRules& rules,
                                      const Api<typename Method::Service>& api) {
   using Response = typename Method::Response;
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  if (absl::Status known = CheckToken(token, *context); !known.ok()) {
+  if (absl::Status known = CheckCallerOf<Method>(rules, *context); !known.ok()) {
     reactor->Finish(ToGrpcStatus(known));
     return reactor;
   }

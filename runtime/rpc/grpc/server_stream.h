@@ -13,9 +13,9 @@
 
 #include "runtime/env/event_loop.h"
 #include "runtime/rpc/api.h"
-#include "runtime/rpc/grpc/access_token.h"
 #include "runtime/rpc/grpc/call_settings.h"
 #include "runtime/rpc/grpc/call_status.h"
+#include "runtime/rpc/grpc/caller_rules.h"
 #include "runtime/rpc/grpc/open_calls.h"
 
 namespace weir::rpc {
@@ -157,16 +157,16 @@ class StreamWriter final : public grpc::ServerWriteReactor<typename Method::Resp
 
 /// Subscribes on the loop and streams what comes. A receiver that reads slowly misses messages in
 /// between, never the last one; one that goes away ends its subscription; one that does not show
-/// `token` gets none.
+/// what `rules` ask for gets none.
 /// Bounds: kStreamQueuedMax messages held.
 template <typename Method>
 grpc::ServerWriteReactor<typename Method::Response>* ServeStream(
     const grpc::CallbackServerContext& context, const typename Method::Request& request,
-    env::EventLoop& loop, std::shared_ptr<OpenCalls> calls, const std::string& token,
+    env::EventLoop& loop, std::shared_ptr<OpenCalls> calls, const CallerRules& rules,
     const Api<typename Method::Service>& api) {
   auto writer = std::make_shared<StreamWriter<Method>>(loop, std::move(calls));
   StreamWriter<Method>* reactor = writer.get();
-  absl::Status known = CheckToken(token, context);
+  absl::Status known = CheckCallerOf<Method>(rules, context);
   if (known.ok()) {
     writer->Start(request, api);
   } else {

@@ -28,7 +28,7 @@ void AddExtension(X509* certificate, int nid, const std::string& value) {
 }
 
 std::string MakeCertificate(EVP_PKEY* key, EVP_PKEY* signer, const std::string& name,
-                            bool authority, Lifetime lifetime) {
+                            bool authority, Lifetime lifetime, const std::string& more_names) {
   const std::unique_ptr<X509, void (*)(X509*)> certificate(X509_new(), X509_free);
   static long serial = 0;
   X509_set_version(certificate.get(), 2);
@@ -46,7 +46,9 @@ std::string MakeCertificate(EVP_PKEY* key, EVP_PKEY* signer, const std::string& 
     AddExtension(certificate.get(), NID_basic_constraints, "critical,CA:TRUE");
   } else {
     const bool is_address = name.find_first_not_of("0123456789.") == std::string::npos;
-    AddExtension(certificate.get(), NID_subject_alt_name, (is_address ? "IP:" : "DNS:") + name);
+    AddExtension(
+        certificate.get(), NID_subject_alt_name,
+        (is_address ? "IP:" : "DNS:") + name + (more_names.empty() ? "" : ",") + more_names);
   }
   X509_sign(certificate.get(), signer, EVP_sha256());
   return Pem([&](BIO* out) { PEM_write_bio_X509(out, certificate.get()); });
@@ -57,15 +59,17 @@ std::string MakeCertificate(EVP_PKEY* key, EVP_PKEY* signer, const std::string& 
 CertificateAuthority::CertificateAuthority(Lifetime lifetime)
     : key_(MakeKey()),
       certificate_pem_(
-          MakeCertificate(key_.get(), key_.get(), "weir test authority", true, lifetime)) {}
+          MakeCertificate(key_.get(), key_.get(), "weir test authority", true, lifetime, "")) {}
 
-TlsIdentity CertificateAuthority::Issue(const std::string& host, Lifetime lifetime) const {
+TlsIdentity CertificateAuthority::Issue(const std::string& host, Lifetime lifetime,
+                                        const std::string& more_names) const {
   const Key key = MakeKey();
-  return {.certificate_pem = MakeCertificate(key.get(), key_.get(), host, false, lifetime),
-          .key_pem = Pem([&](BIO* out) {
-            PEM_write_bio_PKCS8PrivateKey(out, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-          }),
-          .authority_pem = certificate_pem_};
+  return {
+      .certificate_pem = MakeCertificate(key.get(), key_.get(), host, false, lifetime, more_names),
+      .key_pem = Pem([&](BIO* out) {
+        PEM_write_bio_PKCS8PrivateKey(out, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
+      }),
+      .authority_pem = certificate_pem_};
 }
 
 }  // namespace weir::rpc

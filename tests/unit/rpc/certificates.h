@@ -21,8 +21,10 @@ struct Lifetime {
 class CertificateAuthority {
  public:
   explicit CertificateAuthority(Lifetime lifetime = {});
-  /// Returns certificate and key for a host (IP address or name).
-  TlsIdentity Issue(const std::string& host, Lifetime lifetime = {}) const;
+  /// Returns certificate and key for a host (IP address or name), with more subject alternative
+  /// names if given: "URI:weir:client".
+  TlsIdentity Issue(const std::string& host, Lifetime lifetime = {},
+                    const std::string& more_names = "") const;
 
  private:
   std::shared_ptr<EVP_PKEY> key_;

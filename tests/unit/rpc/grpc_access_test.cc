@@ -5,8 +5,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
+#include "runtime/rpc/grpc/caller_rules.h"
 #include "runtime/rpc/grpc/grpc_clients.h"
 #include "runtime/rpc/grpc/grpc_server.h"
 #include "tests/unit/rpc/certificates.h"
@@ -78,6 +80,60 @@ TEST_F(GrpcTest, TlsNeedsACertificateOfTheSameAuthority) {
       loop_, Security{.tls = ours.Issue("client"), .insecure = false});
   const auto answer = SubmitJob("x");
   EXPECT_TRUE(answer.ok()) << answer.status();
+}
+
+TEST(CallerRoles, OneWithoutRolesMayCallEverythingAndOneWithThemOnlyTheirs) {
+  for (const std::vector<std::string>& uris :
+       {std::vector<std::string>(), {"https://example.org/weir:client"}}) {
+    EXPECT_TRUE(CheckRoles(uris, "w1", "weir.v1.JobService", "client").ok());
+  }
+  EXPECT_TRUE(
+      CheckRoles({"weir:worker", "weir:client"}, "w1", "weir.v1.JobService", "client").ok());
+  // A role that nothing answers gives no rights.
+  for (const char* uri : {"weir:worker", "weir:clients", "weir:"}) {
+    const absl::Status refused = CheckRoles({uri}, "w1", "weir.v1.JobService", "client");
+    EXPECT_TRUE(absl::IsPermissionDenied(refused)) << uri;
+    for (const char* said : {"CN=w1", uri, "weir.v1.JobService", "URI:weir:client"}) {
+      EXPECT_NE(refused.message().find(said), absl::string_view::npos) << refused;
+    }
+  }
+}
+
+TEST_F(GrpcTest, ACertificateIsAnsweredByTheServicesOfItsRoles) {
+  const CertificateAuthority authority;
+  RecordingServer<JobService> jobs;
+  RecordingServer<ClusterService> cluster;
+  RecordingServer<WorkerService> worker;
+  server_->Close();
+  Serve("127.0.0.1:0", {.tls = authority.Issue("127.0.0.1"), .insecure = false},
+        {.jobs = &jobs.api, .cluster = &cluster.api, .worker = &worker.api});
+  // Of each service, whether every one of its methods was reached; else every one was refused.
+  const auto all_reached = [&](const std::vector<absl::Status>& answers,
+                               const std::vector<absl::Status>& reached) {
+    if (answers == reached) return true;
+    for (const absl::Status& answer : answers) {
+      EXPECT_TRUE(absl::IsPermissionDenied(answer)) << answer;
+    }
+    return false;
+  };
+  const auto reached_by = [&](const std::string& names) {
+    clients_ = std::make_unique<GrpcClients>(
+        loop_, Security{.tls = authority.Issue("caller", {}, names), .insecure = false});
+    return std::vector<bool>{
+        all_reached(EveryMethod<JobService>(loop_, *clients_->ConnectJobs(endpoint_)).Answers(),
+                    RefusalsOfAll<JobService>()),
+        all_reached(
+            EveryMethod<ClusterService>(loop_, *clients_->ConnectCluster(endpoint_)).Answers(),
+            RefusalsOfAll<ClusterService>()),
+        all_reached(EveryMethod<WorkerService>(loop_, *clients_->Connect(endpoint_)).Answers(),
+                    RefusalsOfAll<WorkerService>())};
+  };
+  EXPECT_EQ(reached_by(""), (std::vector<bool>{true, true, true}));
+  EXPECT_EQ(reached_by("URI:weir:client"), (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(reached_by("URI:weir:worker"), (std::vector<bool>{false, true, false}));
+  EXPECT_EQ(reached_by("URI:weir:master"), (std::vector<bool>{false, false, true}));
+  EXPECT_EQ(reached_by("URI:weir:worker,URI:weir:client"), (std::vector<bool>{true, true, false}));
+  server_->Close();
 }
 
 }  // namespace
