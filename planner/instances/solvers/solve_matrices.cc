@@ -72,28 +72,38 @@ absl::StatusOr<DestinationMatrix> ReadDestinations(InstanceFields& fields) {
   return matrix;
 }
 
-absl::StatusOr<Collective> OfMatrix(const DestinationMatrix& matrix, const LinkCosts& costs) {
-  auto schedule = DestinationsSchedule(matrix, costs);
+absl::StatusOr<Collective> OfMatrix(const DestinationMatrix& matrix, const LinkCosts& costs,
+                                    bool backfill = false) {
+  auto schedule =
+      backfill ? BackfilledSchedule(matrix, costs) : DestinationsSchedule(matrix, costs);
   if (!schedule.ok()) return schedule.status();
   return Collective{*std::move(schedule), kLatencyFree, {}, kNoTransferLimit, {}};
 }
 
 absl::StatusOr<ResultJson> SolveEvaluate(InstanceFields& fields) {
   const LinkCosts costs = ReadLinkCosts(fields);
+  const bool backfill = fields.BooleanOr("backfill", false);
   auto matrix = ReadDestinations(fields);
   if (!matrix.ok()) return matrix.status();
   auto makespan_s = EvaluateDestinations(*matrix, costs);
   if (!makespan_s.ok()) return fields.Locate(makespan_s.status());
   ResultJson result = {{"makespan", nullptr}, {"valid", makespan_s->has_value()}};
-  if (makespan_s->has_value()) result["makespan"] = **makespan_s;
+  if (!makespan_s->has_value()) return result;
+  result["makespan"] = **makespan_s;
+  if (!backfill) return result;
+  auto schedule = BackfilledSchedule(*matrix, costs);
+  if (!schedule.ok()) return fields.Locate(schedule.status());
+  result["in_order"] = **makespan_s;
+  result["makespan"] = schedule->makespan_s;
   return result;
 }
 
 absl::StatusOr<Collective> PlanEvaluate(InstanceFields& fields) {
   const LinkCosts costs = ReadLinkCosts(fields);
+  const bool backfill = fields.BooleanOr("backfill", false);
   auto matrix = ReadDestinations(fields);
   if (!matrix.ok()) return matrix.status();
-  return OfMatrix(*matrix, costs);
+  return OfMatrix(*matrix, costs, backfill);
 }
 
 // Trees to choose from where not every matrix can be tried.

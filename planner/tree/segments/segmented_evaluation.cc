@@ -203,6 +203,22 @@ absl::StatusOr<Schedule> DestinationsSchedule(const DestinationMatrix& destinati
   return schedule;
 }
 
+absl::StatusOr<Schedule> BackfilledSchedule(const DestinationMatrix& destination,
+                                            const LinkCosts& costs) {
+  if (absl::Status status = CheckMatrix(destination, costs); !status.ok()) return status;
+  DestinationMatrix trees = destination;
+  for (std::size_t j = 0; j < trees.size(); ++j) {
+    SegmentState alone(trees[j].size());
+    if (!AddSegment(trees[j], costs, alone)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("solution_rows: segment ", j + 1, " has a cycle"));
+    }
+    trees[j][0] = kNoMachine;
+  }
+  return ListSchedule("matrix of 001, backfilled", trees,
+                      std::vector<double>(destination.size(), 1.0), costs, {true, true, false});
+}
+
 absl::StatusOr<FindMinResult> FindMinDestinations(std::int32_t n, std::int32_t m,
                                                   const LinkCosts& costs) {
   if (absl::Status status = CheckSize(n, m, costs); !status.ok()) return status;

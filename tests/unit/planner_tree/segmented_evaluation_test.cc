@@ -4,6 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "planner/tree/segments/segmented_exact.h"
 #include "tests/unit/planner_tree/schedule_validator.h"
 
@@ -20,6 +25,44 @@ TEST(Evaluate, PrintedResultsOfTheDocument) {
   EXPECT_NEAR(**EvaluateDestinations(kSolution2, {1.1, 1, 0.3}), 5.4, 1e-12);
   EXPECT_NEAR(**EvaluateDestinations(kSolution2, {1.1, 1, 1.3}), 7.3, 1e-12);
   EXPECT_FALSE(EvaluateDestinations({{0, 2, 1}}, {1, 1, 1})->has_value());
+}
+
+// Hand solution, alpha = 0, beta = gamma = 1: at 0 machine 2's first segment goes to 1 and machine
+// 3's second one to 2; at 1 machine 3's first to 1; at 2 machine 2 has combined and sends, at 3
+// that is there, at 4 combined. In order machine 3's second segment waits for its first: 6.
+TEST(Backfilling, LetsALaterSegmentGoFirst) {
+  const DestinationMatrix matrix = {{0, 0, 0}, {0, 0, 1}};
+  const Schedule schedule = *BackfilledSchedule(matrix, {0, 1, 1});
+  EXPECT_EQ(schedule.makespan_s, 4);
+  EXPECT_EQ(ScheduleFault(schedule, {true, true, false}), "");
+  EXPECT_EQ(**EvaluateDestinations(matrix, {0, 1, 1}), 6);
+}
+
+// With it the document's four cases are as short as any schedule.
+TEST(Backfilling, TheBestMatrixOfTheDocumentsCasesIsOptimal) {
+  const std::vector<std::vector<MachineIndex>> trees = {{0, 0, 0}, {0, 0, 1}, {0, 2, 0}};
+  for (const auto& [costs, least_s] : {std::pair{LinkCosts{0.1, 1, 0.3}, 3.4},
+                                       {LinkCosts{0.1, 1, 1.3}, 5.0},
+                                       {LinkCosts{1.1, 1, 0.3}, 4.8},
+                                       {LinkCosts{1.1, 1, 1.3}, 6.8}}) {
+    double best_s = 1e300;
+    for (const auto& first : trees) {
+      for (const auto& second : trees) {
+        const Schedule schedule = *BackfilledSchedule({first, second}, costs);
+        ASSERT_EQ(ScheduleFault(schedule, {true, true, false}), "");
+        ASSERT_LE(schedule.makespan_s, **EvaluateDestinations({first, second}, costs) + 1e-9);
+        best_s = std::min(best_s, schedule.makespan_s);
+      }
+    }
+    EXPECT_NEAR(best_s, least_s, 1e-9);
+    EXPECT_NEAR(best_s, SegmentedExactSearch(3, 2, costs)->makespan_s, 1e-9);
+  }
+}
+
+TEST(Backfilling, ACycleNamesItsSegment) {
+  const auto schedule = BackfilledSchedule({{0, 0, 0}, {0, 2, 1}}, {1, 1, 1});
+  EXPECT_TRUE(absl::IsInvalidArgument(schedule.status()));
+  EXPECT_NE(schedule.status().message().find("segment 2 has a cycle"), std::string::npos);
 }
 
 TEST(FindMin, PrintedCountsOfTheDocument) {
