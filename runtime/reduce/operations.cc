@@ -1,7 +1,7 @@
 #include "runtime/reduce/operations.h"
 
 #include <algorithm>
-#include <vector>
+#include <functional>
 
 namespace weir::reduce {
 namespace {
@@ -10,6 +10,9 @@ constexpr int kSum = 1;
 constexpr int kProduct = 2;
 constexpr int kMin = 3;
 constexpr int kMax = 4;
+constexpr int kBitAnd = 5;
+constexpr int kBitOr = 6;
+constexpr int kBitXor = 7;
 
 /// Larger than a core's own caches, as arrays that are worth planning for are.
 constexpr std::size_t kMeasuredElements = 1 << 17;
@@ -74,12 +77,21 @@ Operation::Fold FoldOfType(DataType type) {
   return nullptr;
 }
 
+template <typename Op>
+Operation::Fold FoldOfBits(DataType type) {
+  if (type != DataType::kInt64) return nullptr;
+  return FoldAll<std::int64_t, Op>;
+}
+
 }  // namespace
 
 Operation Operation::Sum() { return {"sum", kSum}; }
 Operation Operation::Product() { return {"product", kProduct}; }
 Operation Operation::Min() { return {"min", kMin}; }
 Operation Operation::Max() { return {"max", kMax}; }
+Operation Operation::BitAnd() { return {"bit-and", kBitAnd}; }
+Operation Operation::BitOr() { return {"bit-or", kBitOr}; }
+Operation Operation::BitXor() { return {"bit-xor", kBitXor}; }
 
 Operation::Fold Operation::FoldOf(DataType type) const {
   switch (built_in_) {
@@ -91,9 +103,20 @@ Operation::Fold Operation::FoldOf(DataType type) const {
       return FoldOfType<Least>(type);
     case kMax:
       return FoldOfType<Greatest>(type);
+    case kBitAnd:
+      return FoldOfBits<std::bit_and<>>(type);
+    case kBitOr:
+      return FoldOfBits<std::bit_or<>>(type);
+    case kBitXor:
+      return FoldOfBits<std::bit_xor<>>(type);
     default:
       return type == type_ ? fold_ : nullptr;
   }
+}
+
+std::vector<Operation> BuiltInOperations() {
+  return {Operation::Sum(),    Operation::Product(), Operation::Min(),   Operation::Max(),
+          Operation::BitAnd(), Operation::BitOr(),   Operation::BitXor()};
 }
 
 std::size_t ElementBytes(DataType type) { return type == DataType::kFloat ? 4 : 8; }

@@ -3,10 +3,14 @@
 // Built-in operations, and what they cost here. Upstream: reduce.h. Downstream: member_call.
 
 #include <cstddef>
+#include <vector>
 
 #include "runtime/reduce/reduce.h"
 
 namespace weir::reduce {
+
+/// Returns the operations that have names of their own in messages.
+std::vector<Operation> BuiltInOperations();
 
 /// Returns the size of one element.
 std::size_t ElementBytes(DataType type);

@@ -49,12 +49,17 @@ constexpr DataType DataTypeOf() {
 /// Numbers: the built-in ones follow IEEE 754; a NaN on either side makes the result NaN, of Min
 /// and
 ///   Max too. Sums and products of int64 wrap around.
+/// Bits: the operations on them take int64 alone; an array is then a set of bits, as a Bloom
+/// filter.
 class Operation {
  public:
   static Operation Sum();
   static Operation Product();
   static Operation Min();
   static Operation Max();
+  static Operation BitAnd();
+  static Operation BitOr();
+  static Operation BitXor();
 
   struct Traits {
     /// False: operands keep the order of the ranks.

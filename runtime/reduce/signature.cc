@@ -24,8 +24,7 @@ std::string Describe(const Signature& signature) {
   if (signature.kind == CallKind::kBroadcast)
     return absl::StrCat("Broadcast", what, " from rank ", signature.root);
   std::string operation = absl::StrCat("operation ", absl::Hex(signature.operation));
-  for (const Operation& known :
-       {Operation::Sum(), Operation::Product(), Operation::Min(), Operation::Max()}) {
+  for (const Operation& known : BuiltInOperations()) {
     if (OperationNumber(known) == signature.operation) operation = known.name();
   }
   if (signature.kind == CallKind::kAllReduce)
