@@ -85,6 +85,27 @@ TEST(FindMin, PrintedCountsOfTheDocument) {
   }
 }
 
+// Cayley: n^(n-2) trees a segment; of 4 machines and 4 segments the document prints no number.
+TEST(FindMin, CountsTriedAndValidMatrices) {
+  struct Row {
+    std::int32_t n;
+    std::int32_t m;
+    std::int64_t tested;
+    std::int64_t valid;
+  };
+  for (const Row& row :
+       {Row{2, 3, 1, 1}, {3, 4, 256, 81}, {4, 2, 729, 256}, {5, 1, 256, 125}, {6, 1, 3125, 1296}}) {
+    const FindMinResult found = *FindMinDestinations(row.n, row.m, {1, 1, 1});
+    EXPECT_EQ(found.num_tested, row.tested) << row.n << " " << row.m;
+    EXPECT_EQ(found.num_valid, row.valid) << row.n << " " << row.m;
+  }
+  const FindMinResult four = *FindMinDestinations(4, 4, {1, 1, 1});
+  EXPECT_EQ(four.num_tested, 531'441);
+  EXPECT_EQ(four.num_valid, 65'536);
+  EXPECT_NEAR(four.makespan_s, 11, 1e-9);
+  EXPECT_EQ(four.num_optimal, 8);
+}
+
 // The document's own example can be reduced in 3.4: its matrix form fixes the segments' order.
 TEST(SegmentedExact, BeatsTheMatrixForm) {
   const Schedule schedule = *SegmentedExactSearch(3, 2, {0.1, 1, 0.3});
