@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <vector>
 
 #include "planner/load/fast_layer.h"
 #include "planner/load/longest_remaining.h"
@@ -13,6 +14,7 @@
 #include "planner/load/source_decomposition.h"
 #include "planner/load/wheel.h"
 #include "tests/unit/planner_load/random_layer.h"
+#include "tests/unit/planner_load/section_five_layer.h"
 
 namespace weir::planner::load {
 namespace {
@@ -128,6 +130,21 @@ TEST(WheelTest, UnequalReceiversNeverCollide) {
     for (const double fraction : fractions) row.push_back(fraction * 3);
   }
   ExpectSound({{1, 1}, time, 2}, WheelTurn({0, 1}, fractions, 2, 1, 4));
+}
+
+// Each piece is a transfer of its own, which costs a gap of the line.
+TEST(ScheduleLayerTest, AHundredByAHundredTakeTwoPiecesAPair) {
+  for (const LayerKind kind : {LayerKind::kMapper, LayerKind::kReducer}) {
+    for (const bool equal : {true, false}) {
+      const absl::StatusOr<ScaledLayer> layer = ScaleLayer(SectionFiveLayer(kind, 100, equal));
+      ASSERT_TRUE(layer.ok()) << layer.status();
+      const ScaledLoads loads = FastLoads(*layer);
+      const absl::StatusOr<LayerSchedule> schedule = ScheduleLayer(*layer, loads.share, {});
+      ASSERT_TRUE(schedule.ok()) << schedule.status();
+      EXPECT_LE(schedule->pieces.size(), 21'000U) << schedule->method;
+      EXPECT_LE(schedule->makespan / loads.bound, 1.01) << schedule->method;
+    }
+  }
 }
 
 TEST(ScheduleLayerTest, MeetsTheCutMakespanInEveryRegime) {
