@@ -27,6 +27,7 @@
 #include "runtime/rpc/grpc/grpc_server.h"
 #include "runtime/rpc/grpc/tls_probe.h"
 #include "runtime/transfer/data_plane.h"
+#include "runtime/worker/measure/given_profile.h"
 #include "runtime/worker/measure/kept_profile.h"
 #include "runtime/worker/measure/measure_machine.h"
 #include "runtime/worker/supervise/task_processes.h"
@@ -264,10 +265,12 @@ class WorkerProcess {
       (void)process_.storage.WriteFile(kept_profile_,
                                        worker::KeptProfileText(ProfileKeyHere(), machine_));
     }
-    if (options_.compute_rate > 0) {
-      machine_.compute_rate = options_.compute_rate;
-      machine_.slot_compute_rate = options_.compute_rate / slots();
-    }
+    machine_ = worker::WithGiven(machine_,
+                                 {.compute_rate = options_.compute_rate,
+                                  .disk_write_bytes_per_s = options_.disk_write_bytes_per_s,
+                                  .disk_read_bytes_per_s = options_.disk_read_bytes_per_s,
+                                  .task_start_s = absl::ToDoubleSeconds(options_.task_start)},
+                                 slots());
   }
 
   worker::TaskOptions OptionsOfTasks() const {

@@ -103,10 +103,13 @@ class Calibrate(WeirTest):
                  "probe files gone")
 
     def test_flags_of_the_worker(self):
-        cluster = Cluster(self, workers=2, worker_args=["--no-measure", "--compute-rate", "2.5"])
+        cluster = Cluster(self, workers=2, worker_args=["--no-measure", "--compute-rate", "2.5", "--disk-write-rate",
+                                                        "100MB/s", "--task-start", "40ms"])
         for worker in self.workers(cluster):
             self.assertEqual(worker["compute_rate"], 2.5)
-            self.assertEqual(worker["disk_write_bytes_per_s"], 0)
+            self.assertEqual(worker["disk_write_bytes_per_s"], 1e8)
+            self.assertEqual(worker["disk_read_bytes_per_s"], 0)
+            self.assertAlmostEqual(worker["task_start_s"], 0.04)
 
     def test_contradictory_totals_stop_the_master(self):
         network = self.write("network.json", '{"schema": 1, "total_channels": 5}')

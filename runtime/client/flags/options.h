@@ -267,7 +267,11 @@ struct WorkerDaemonOptions {
   std::string handover_domain;
   std::string congestion_control;
   absl::Duration master_grace = kMasterGraceDefault;
-  double compute_rate = 0;  // 0 = measured
+  // 0 = measured, of this and the three below.
+  double compute_rate = 0;
+  double disk_write_bytes_per_s = 0;
+  double disk_read_bytes_per_s = 0;
+  absl::Duration task_start;
   bool measure = true;
   bool insecure = false;
   LogOptions log;

@@ -95,6 +95,15 @@ void AddWorkerDaemon(CLI::App& app, const TakeCommand& take) {
       ->check(CLI::Range(0.001, 1e6))
       ->check(RefuseNan)
       ->type_name("X");
+  AddRate(command, "--disk-write-rate", options->disk_write_bytes_per_s,
+          "How fast the disk of --work-dir is written, for example 200MB/s (default: measured at "
+          "the start; with --no-measure give --disk-read-rate, too)");
+  AddRate(command, "--disk-read-rate", options->disk_read_bytes_per_s,
+          "How fast it is read (default: measured at the start)");
+  AddDuration(
+      command, "--task-start", options->task_start,
+      {.least = absl::Milliseconds(1), .most = absl::Minutes(10)},
+      "How long a task process takes to start, 1ms to 10m (default: measured at the start)");
   command.add_flag_callback(
       "--no-measure", [options] { options->measure = false; },
       "Do not measure compute and disk rates at the start; count as one unit worker a slot");

@@ -228,6 +228,20 @@ TEST(CommandLine, AComputeRateIsANumber) {
   }
 }
 
+TEST(CommandLine, AWorkerIsToldWhatItsMachineIs) {
+  const auto told =
+      Parse<WorkerDaemonOptions>({"worker", "--disk-write-rate", "200MB/s", "--disk-read-rate",
+                                  "1.5GB/s", "--task-start", "40ms"});
+  EXPECT_EQ(told.disk_write_bytes_per_s, 2e8);
+  EXPECT_EQ(told.disk_read_bytes_per_s, 1.5e9);
+  EXPECT_EQ(told.task_start, absl::Milliseconds(40));
+  EXPECT_EQ(Parse<WorkerDaemonOptions>({"worker"}).task_start, absl::ZeroDuration());
+  for (const char* start : {"0s", "11m", "40"}) {
+    EXPECT_EQ(ParseCommandLine({"worker", "--task-start", start}).exit_code, kExitUsage) << start;
+  }
+  EXPECT_EQ(ParseCommandLine({"worker", "--disk-read-rate", "200MB"}).exit_code, kExitUsage);
+}
+
 TEST(CommandLine, AWorkerIsAdvertisedByOneHost) {
   const auto advertised = [](const std::string& host) {
     return Parse<WorkerDaemonOptions>({"worker", "--advertise", host}).advertise;

@@ -1,10 +1,12 @@
 #include "runtime/worker/measure/kept_profile.h"
 
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 
 #include "gtest/gtest.h"
+#include "runtime/worker/measure/given_profile.h"
 
 namespace weir::worker {
 namespace {
@@ -35,6 +37,23 @@ TEST(KeptProfileTest, IsWhatWasMeasuredButForFreeMemory) {
   EXPECT_EQ(kept->disk_read_bytes_per_s, 2.5e9);
   EXPECT_EQ(kept->task_start_s, 0.017);
   EXPECT_EQ(kept->available_memory_bytes, 0);
+}
+
+TEST(GivenProfileTest, CountsInsteadOfWhatWasMeasured) {
+  const MachineProfile same = WithGiven(Measured(), {}, 4);
+  EXPECT_EQ(same.compute_rate, 0.6);
+  EXPECT_EQ(same.slot_compute_rate, 1.0 / 3);
+  EXPECT_EQ(same.disk_write_bytes_per_s, 123456789.125);
+  EXPECT_EQ(same.disk_read_bytes_per_s, 2.5e9);
+  EXPECT_EQ(same.task_start_s, 0.017);
+  const MachineProfile told = WithGiven(
+      Measured(), {.compute_rate = 2, .disk_write_bytes_per_s = 1e8, .task_start_s = 0.5}, 4);
+  EXPECT_EQ(told.compute_rate, 2);
+  EXPECT_EQ(told.slot_compute_rate, 0.5);
+  EXPECT_EQ(told.disk_write_bytes_per_s, 1e8);
+  EXPECT_EQ(told.disk_read_bytes_per_s, 2.5e9) << "nobody said";
+  EXPECT_EQ(told.task_start_s, 0.5);
+  EXPECT_EQ(told.available_memory_bytes, std::int64_t{1} << 30);
 }
 
 TEST(KeptProfileTest, HoldsForOneBootOneVersionOneNumberOfSlotsOneQuotaAndOneWorkDirectory) {
