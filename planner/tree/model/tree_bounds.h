@@ -16,7 +16,8 @@ std::int64_t CeilLog2(std::int64_t n);
 /// Returns the greatest integer k with 2^k <= n, for n >= 1.
 std::int64_t FloorLog2(std::int64_t n);
 
-/// Returns ceil(log2 n) max(d, c): no schedule of n >= 1 elements is shorter. Source: 000, Lemma 5.
+/// Returns ceil(log2 n) max(d, c): no schedule of n >= 1 elements is shorter. Source: 000, Lemma 5,
+///   which prints floor(log2 n); its proof ends with this.
 Seconds LengthLowerBound(std::int64_t n, ElementCosts costs);
 
 /// Returns ceil(log2 n)(d + c): the optimum is not longer. Source: 000, Proposition 6.
