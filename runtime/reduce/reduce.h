@@ -140,10 +140,11 @@ struct GroupOptions {
   /// File with the token of a master on loopback; empty = where weir's programs look for it too:
   /// $WEIR_TOKEN_FILE, else $XDG_STATE_HOME/weir/token, else ~/.local/state/weir/token.
   std::string token_file;
-  /// PEM files for a master that asks for TLS: all three, or none for plain text. They protect what
-  /// is said to the master, from which each member also gets the secret that it shows the others.
-  /// Data between members travel in plain text, as those of the workers do, with checksums against
-  /// accidents: who can read or change the packets between members can read or change the arrays.
+  /// PEM files for a master that asks for TLS: all three, or none for plain text. A certificate
+  /// that names roles needs URI:weir:client. They protect what is said to the master, from which
+  /// each member also gets the secret that it shows the others. Data between members travel in
+  /// plain text, as those of the workers do, with checksums against accidents: who can read or
+  /// change the packets between members can read or change the arrays.
   std::string tls_certificate;
   std::string tls_key;
   std::string tls_authority;
