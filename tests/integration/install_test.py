@@ -4,6 +4,7 @@ import concurrent.futures
 import gzip
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -229,6 +230,38 @@ class Packages(unittest.TestCase):
                                   stdin=subprocess.DEVNULL, timeout=60, check=False)
             self.assertEqual(done.returncode, 2, f"{word}: {done.stderr}")
             self.assertIn(f"there is no set '{word}'; there are bench, build, ", done.stderr)
+
+
+class Services(unittest.TestCase):
+    @staticmethod
+    def settings(unit):
+        """All values of each setting of a unit."""
+        found = {}
+        with open(os.path.join(ROOT, "deploy/systemd", unit), encoding="ascii") as file:
+            for name, value in re.findall(r"(?m)^(\w+)=(.*)$", file.read()):
+                found.setdefault(name, []).append(value)
+        return found
+
+    def test_a_task_that_is_killed_for_memory_does_not_end_its_worker(self):
+        # By default systemd stops all of a service of which the kernel has killed any process.
+        self.assertEqual(self.settings("weir-worker@.service").get("OOMPolicy"), ["continue"])
+
+    def test_a_daemon_that_may_not_start_does_not_try_in_haste(self):
+        for unit in ("weir-master.service", "weir-worker@.service"):
+            self.assertEqual(self.settings(unit).get("RestartPreventExitStatus"), ["2"], f"{unit}: wrong words stay wrong")
+        worker = self.settings("weir-worker@.service")
+        self.assertEqual(worker["RestartSec"], ["200ms"], "one that was killed is back in time for its runs")
+        # As systemd starts it, with a sleep that says how long.
+        folder = tempfile.mkdtemp(prefix="weir-services-")
+        self.addCleanup(shutil.rmtree, folder)
+        sleep = os.path.join(folder, "sleep")
+        with open(sleep, "w", encoding="ascii") as file:
+            file.write('#!/bin/sh\necho "$1"\n')
+        os.chmod(sleep, 0o755)
+        command = shlex.split(worker.get("ExecStopPost", ["true"])[0].replace("$$", "$"))
+        for status, pause in (("4", "10\n"), ("0", ""), ("3", ""), ("KILL", "")):
+            with self.subTest(status):
+                self.assertEqual(run(*command, env={"PATH": folder + ":" + os.environ["PATH"], "EXIT_STATUS": status}), pause)
 
 
 if __name__ == "__main__":
