@@ -147,7 +147,8 @@ absl::StatusOr<rpc::Security> LoadSecurity(const client::TlsFiles& tls, bool ins
   env::PosixStorage storage;
   auto identity = rpc::ReadTlsFiles(
       storage, {.certificate = tls.certificate, .key = tls.key, .authority = tls.authority},
-      {.certificate = "--tls-cert", .key = "--tls-key", .authority = "--tls-ca"}, absl::Now());
+      {.certificate = "--tls-cert", .key = "--tls-key", .authority = "--tls-ca"}, absl::Now(),
+      use == TokenUse::kCall ? rpc::TlsUse::kCalls : rpc::TlsUse::kServes);
   if (!identity.ok()) return identity.status();
   security.tls = *std::move(identity);
   return security;

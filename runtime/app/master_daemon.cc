@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/app/certificate_watch.h"
 #include "runtime/app/control_process.h"
 #include "runtime/app/daemons.h"
 #include "runtime/app/end_in_time.h"
@@ -179,6 +180,7 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
   master_options->artifact_directory =
       std::filesystem::absolute(*journal_path).string() + ".artifacts";
   std::unique_ptr<master::Master> master;
+  std::unique_ptr<CertificateWatch> certificates;
   process.OnLoop([&] {
     master =
         std::make_unique<master::Master>(master::MasterSeams{.loop = process.loop,
@@ -212,6 +214,10 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
                               {"tls", security->tls ? "mutual" : "none"},
                               {"callers", Callers(*security)}});
     TellManager(absl::StrCat("READY=1\nSTATUS=Serves on ", options.listen));
+    process.OnLoop([&] {
+      certificates =
+          std::make_unique<CertificateWatch>(process.loop, process.wall_clock, *security);
+    });
     reachable = ServeUntilAsked(process, **server, interrupts, *master, ending);
   }
   int code = client::kExitOk;
@@ -219,7 +225,10 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
   if (!ready.ok()) code = CannotStart("master", ready);
   end.Begin(code, kEndPatience);
   if (server.ok()) (*server)->Close();
-  process.OnLoop([&] { master.reset(); });
+  process.OnLoop([&] {
+    certificates.reset();
+    master.reset();
+  });
   return code;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "asio/executor_work_guard.hpp"
 #include "asio/io_context.hpp"
+#include "runtime/app/certificate_watch.h"
 #include "runtime/app/control_process.h"
 #include "runtime/app/daemons.h"
 #include "runtime/app/end_in_time.h"
@@ -148,7 +149,10 @@ class WorkerProcess {
 
   ~WorkerProcess() {
     if (server_) server_->Close();
-    process_.OnLoop([this] { daemon_.reset(); });
+    process_.OnLoop([this] {
+      certificates_.reset();
+      daemon_.reset();
+    });
     fetcher_.reset();
     if (data_server_) data_server_->Close();
   }
@@ -189,7 +193,11 @@ class WorkerProcess {
   // Returns the exit code.
   int Serve() {
     interrupts_.Listen([this] { stopping_ = true; });
-    process_.loop.Post([this] { FollowHealth(); });
+    process_.OnLoop([this] {
+      certificates_ =
+          std::make_unique<CertificateWatch>(process_.loop, process_.wall_clock, security_);
+      FollowHealth();
+    });
     const bool reachable =
         ServeUntil(process_, *server_, [this] { return stopping_ || daemon_->gave_up(); });
     const bool gave_up = reachable && !stopping_;
@@ -362,6 +370,7 @@ class WorkerProcess {
   bool serving_ = false;
   bool draining_ = false;
   bool handshaking_ = false;
+  std::unique_ptr<CertificateWatch> certificates_;
   MonoTime next_handshake_;
   env::CallbackScope callbacks_;
 };

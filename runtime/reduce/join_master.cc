@@ -49,7 +49,7 @@ absl::StatusOr<rpc::Security> SecurityOf(const GroupOptions& options) {
        .key = options.tls_key,
        .authority = options.tls_authority},
       {.certificate = "tls_certificate", .key = "tls_key", .authority = "tls_authority"},
-      absl::Now());
+      absl::Now(), rpc::TlsUse::kCalls);
   if (!identity.ok()) return identity.status();
   security.tls = *std::move(identity);
   return security;

@@ -65,6 +65,45 @@ class Tls(WeirTest):
                                  *good))
         self.assertEqual(sorted(read_parts(self.path("out"))), [b"x\t2", b"y\t1"])
 
+    def test_a_certificate_for_servers_only_is_refused_by_its_own_side(self):
+        self.ours.issue("server", usage="serverAuth")
+        self.ours.issue("client", usage="clientAuth")
+        for certificate, lacks in (("server", "clientAuth"), ("client", "serverAuth")):
+            for daemon in (["master", "--listen", "127.0.0.1:0", "--journal", self.path("j.db")],
+                           ["worker", "--work-dir", self.work, "--no-measure", "--master-grace", "1s"]):
+                with self.subTest(certificate=certificate, daemon=daemon[0]):
+                    self.assert_fails(self.weir(*daemon, *self.flags(certificate, certificate, "ours"), timeout=20), 4,
+                                      f"{certificate}.pem", f"is not made out for {lacks}")
+        address = f"127.0.0.1:{free_port()}"
+        good = self.flags("good", "good", "ours")
+        master = self.start("master", "--listen", address, "--journal", self.path("j.db"), *good)
+        self.addCleanup(self.end, master)
+        # Who only calls needs no more.
+        wait_for(lambda: self.weir("list", "workers", "--master", address, *self.flags("client", "client", "ours")).code == 0, 20,
+                 "the master serves")
+        self.assert_fails(self.weir("list", "workers", "--master", address, *self.flags("server", "server", "ours")), 4,
+                          "is not made out for clientAuth")
+
+    def test_certificates_that_end_soon_are_told_of(self):
+        # Those of setUp end in two days.
+        Authority(self.dir, "lasting", days=400).issue("later", days=300)
+        for certificate, authority, told in (("good", "ours", True), ("later", "lasting", False)):
+            with self.subTest(certificate):
+                flags = self.flags(certificate, certificate, authority)
+                address = f"127.0.0.1:{free_port()}"
+                log = open(self.path(f"{certificate}-master.log"), "wb")
+                self.addCleanup(log.close)
+                master = subprocess.Popen([BINARY, "master", "--listen", address, "--journal", self.path(certificate), *flags],
+                                          stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                self.addCleanup(self.end, master)
+                self.start_worker(address, certificate, flags)
+                wait_for(lambda: b"alive" in self.weir("list", "workers", "--master", address, *flags).out, 20, "it registers")
+                for name in (log.name, self.path(f"{certificate}.log")):
+                    sentence = "A certificate of the TLS files ends soon"
+                    if told:
+                        wait_for(lambda: sentence in self.text(name), 10, lambda: self.text(name))
+                    self.assertEqual(self.text(name).count(sentence), int(told), self.text(name))
+
     def test_workers_beyond_loopback_send_runs_in_plain_text_where_that_is_allowed(self):
         good = self.flags("good", "good", "ours")
         address = f"127.0.0.1:{free_port()}"

@@ -6,6 +6,7 @@
 #include <openssl/x509_vfy.h>
 
 #include <cstdint>
+#include <ctime>
 
 #include "absl/strings/str_cat.h"
 
@@ -74,6 +75,12 @@ std::string IssuerOf(const X509& certificate) {
   return NameText(X509_get_issuer_name(&certificate));
 }
 
+absl::Time EndOf(const X509& certificate) {
+  std::tm end = {};
+  if (ASN1_TIME_to_tm(X509_get0_notAfter(&certificate), &end) != 1) return absl::InfiniteFuture();
+  return absl::FromTM(end, absl::UTCTimeZone());
+}
+
 std::string VerifyErrorText(int error, const X509* certificate) {
   const std::string until =
       certificate == nullptr
@@ -98,6 +105,8 @@ std::string VerifyErrorText(int error, const X509* certificate) {
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
       return "is not made out for this host";
+    case X509_V_ERR_INVALID_PURPOSE:
+      return "is not made out for this use (key usage, extended key usage)";
     default:
       return absl::StrCat("is refused: ", X509_verify_cert_error_string(error));
   }

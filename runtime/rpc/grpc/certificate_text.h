@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
+
 namespace weir::rpc {
 
 template <typename Object, void (*Free)(Object*)>
@@ -31,6 +33,9 @@ CertificateStore StoreOf(const std::vector<Certificate>& authorities);
 /// "CN=worker-3", by RFC 2253.
 std::string SubjectOf(const X509& certificate);
 std::string IssuerOf(const X509& certificate);
+
+/// The last moment at which it is valid; InfiniteFuture where that cannot be read.
+absl::Time EndOf(const X509& certificate);
 
 /// What is wrong with a certificate that did not verify, for an X509_V_ERR_... code: "has expired:
 /// it was valid until 2026-01-31 12:00:00 UTC". `certificate` may be null.

@@ -28,7 +28,8 @@ void AddExtension(X509* certificate, int nid, const std::string& value) {
 }
 
 std::string MakeCertificate(EVP_PKEY* key, EVP_PKEY* signer, const std::string& name,
-                            bool authority, Lifetime lifetime, const std::string& more_names) {
+                            bool authority, Lifetime lifetime,
+                            const std::string& extended_key_usage, const std::string& more_names) {
   const std::unique_ptr<X509, void (*)(X509*)> certificate(X509_new(), X509_free);
   static long serial = 0;
   X509_set_version(certificate.get(), 2);
@@ -50,6 +51,9 @@ std::string MakeCertificate(EVP_PKEY* key, EVP_PKEY* signer, const std::string& 
         certificate.get(), NID_subject_alt_name,
         (is_address ? "IP:" : "DNS:") + name + (more_names.empty() ? "" : ",") + more_names);
   }
+  if (!extended_key_usage.empty()) {
+    AddExtension(certificate.get(), NID_ext_key_usage, extended_key_usage);
+  }
   X509_sign(certificate.get(), signer, EVP_sha256());
   return Pem([&](BIO* out) { PEM_write_bio_X509(out, certificate.get()); });
 }
@@ -59,17 +63,18 @@ std::string MakeCertificate(EVP_PKEY* key, EVP_PKEY* signer, const std::string& 
 CertificateAuthority::CertificateAuthority(Lifetime lifetime)
     : key_(MakeKey()),
       certificate_pem_(
-          MakeCertificate(key_.get(), key_.get(), "weir test authority", true, lifetime, "")) {}
+          MakeCertificate(key_.get(), key_.get(), "weir test authority", true, lifetime, "", "")) {}
 
 TlsIdentity CertificateAuthority::Issue(const std::string& host, Lifetime lifetime,
+                                        const std::string& extended_key_usage,
                                         const std::string& more_names) const {
   const Key key = MakeKey();
-  return {
-      .certificate_pem = MakeCertificate(key.get(), key_.get(), host, false, lifetime, more_names),
-      .key_pem = Pem([&](BIO* out) {
-        PEM_write_bio_PKCS8PrivateKey(out, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-      }),
-      .authority_pem = certificate_pem_};
+  return {.certificate_pem = MakeCertificate(key.get(), key_.get(), host, false, lifetime,
+                                             extended_key_usage, more_names),
+          .key_pem = Pem([&](BIO* out) {
+            PEM_write_bio_PKCS8PrivateKey(out, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
+          }),
+          .authority_pem = certificate_pem_};
 }
 
 }  // namespace weir::rpc

@@ -21,9 +21,11 @@ struct Lifetime {
 class CertificateAuthority {
  public:
   explicit CertificateAuthority(Lifetime lifetime = {});
-  /// Returns certificate and key for a host (IP address or name), with more subject alternative
-  /// names if given: "URI:weir:client".
+  /// Returns certificate and key for a host (IP address or name). `extended_key_usage`: as in
+  /// "serverAuth,clientAuth"; empty: none is said, which allows all. `more_names`: further subject
+  /// alternative names, as in "URI:weir:client".
   TlsIdentity Issue(const std::string& host, Lifetime lifetime = {},
+                    const std::string& extended_key_usage = "",
                     const std::string& more_names = "") const;
 
  private:

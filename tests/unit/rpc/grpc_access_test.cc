@@ -118,7 +118,7 @@ TEST_F(GrpcTest, ACertificateIsAnsweredByTheServicesOfItsRoles) {
   };
   const auto reached_by = [&](const std::string& names) {
     clients_ = std::make_unique<GrpcClients>(
-        loop_, Security{.tls = authority.Issue("caller", {}, names), .insecure = false});
+        loop_, Security{.tls = authority.Issue("caller", {}, "", names), .insecure = false});
     return std::vector<bool>{
         all_reached(EveryMethod<JobService>(loop_, *clients_->ConnectJobs(endpoint_)).Answers(),
                     RefusalsOfAll<JobService>()),

@@ -19,9 +19,10 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-absl::Status Check(const TlsIdentity& identity, absl::Time now = absl::Now()) {
+absl::Status Check(const TlsIdentity& identity, absl::Time now = absl::Now(),
+                   TlsUse use = TlsUse::kServes) {
   return CheckTlsFiles(identity, {.certificate = "m.pem", .key = "m.key", .authority = "ca.pem"},
-                       now);
+                       now, use);
 }
 
 TEST(TlsFiles, ThoseOfOneAuthorityFitTogether) {
@@ -61,8 +62,9 @@ TEST(TlsFiles, AreReadAndNamedByWhatTheyWereGivenBy) {
                               .key = put("m.key", good.key_pem),
                               .authority = put("ca.pem", good.authority_pem)};
   const auto read = [&](const TlsFileNames& from) {
-    return ReadTlsFiles(
-        storage, from, {.certificate = "--cert", .key = "--key", .authority = "--ca"}, absl::Now());
+    return ReadTlsFiles(storage, from,
+                        {.certificate = "--cert", .key = "--key", .authority = "--ca"}, absl::Now(),
+                        TlsUse::kCalls);
   };
   const absl::StatusOr<TlsIdentity> whole = read(paths);
   ASSERT_TRUE(whole.ok()) << whole.status();
@@ -105,6 +107,39 @@ TEST(TlsFiles, NamesACertificateOutsideItsTime) {
   EXPECT_THAT(std::string(early.message()), HasSubstr("is not valid yet: it is valid from 2"));
   const TlsIdentity later = authority.Issue("m");
   EXPECT_FALSE(Check(later, absl::Now() + absl::Hours(2)).ok()) << "time is what it is told";
+}
+
+TEST(TlsFiles, NamesACertificateThatIsNotForThisUse) {
+  const CertificateAuthority authority;
+  // What most authorities issue: others would refuse it in each call that this process makes.
+  const TlsIdentity server = authority.Issue("m", {}, "serverAuth");
+  for (const TlsUse use : {TlsUse::kCalls, TlsUse::kServes}) {
+    const absl::Status refused = Check(server, absl::Now(), use);
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()),
+                AllOf(HasSubstr("the certificate in m.pem"), HasSubstr("CN=m"),
+                      HasSubstr("is not made out for clientAuth")));
+  }
+  const TlsIdentity client = authority.Issue("m", {}, "clientAuth");
+  EXPECT_TRUE(Check(client, absl::Now(), TlsUse::kCalls).ok());
+  EXPECT_THAT(std::string(Check(client, absl::Now(), TlsUse::kServes).message()),
+              HasSubstr("is not made out for serverAuth"));
+  EXPECT_TRUE(Check(authority.Issue("m", {}, "serverAuth,clientAuth")).ok());
+}
+
+TEST(TlsFiles, AreGoodUntilTheFirstNeededCertificateEnds) {
+  const absl::Time now = absl::Now();
+  const auto hours_good = [now](const TlsIdentity& identity) {
+    return absl::ToDoubleHours(TlsFilesGoodUntil(identity, now, TlsUse::kServes) - now);
+  };
+  const CertificateAuthority authority({.ends_s = 4 * 3600});
+  const TlsIdentity leaf_ends = authority.Issue("m", {.ends_s = 2 * 3600});
+  EXPECT_NEAR(hours_good(leaf_ends), 2, 0.1);
+  EXPECT_NEAR(hours_good(authority.Issue("m", {.ends_s = 9 * 3600})), 4, 0.1);
+  // Another authority beside it ends first, and nobody needs it.
+  TlsIdentity beside = leaf_ends;
+  beside.authority_pem += CertificateAuthority({.ends_s = 3600}).Issue("x").authority_pem;
+  EXPECT_NEAR(hours_good(beside), 2, 0.1);
 }
 
 TEST(TlsFiles, NamesAnAuthorityOutsideItsTime) {
