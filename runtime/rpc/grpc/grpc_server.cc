@@ -55,12 +55,6 @@ void Configure(grpc::ServerBuilder& builder) {
   builder.SetResourceQuota(grpc::ResourceQuota("weir").Resize(kServerMemoryBytes));
 }
 
-absl::Status CannotListen(const std::string& address) {
-  return absl::UnavailableError(absl::StrCat(
-      "cannot listen on ", address,
-      ": the address is taken, does not belong to this host, or its name is not known here"));
-}
-
 // One server of gRPC, which cannot open a listener anew, and what serves with it.
 struct Listener {
   Listener(env::EventLoop& loop, const CallerRules& rules, const Services& services)
@@ -86,7 +80,7 @@ class GrpcServerImpl final : public GrpcServer {
   ~GrpcServerImpl() override { Close(); }
 
   absl::Status Listen() {
-    if (!CanListen(address_)) return CannotListen(address_);
+    if (absl::Status able = CheckCanListen(address_); !able.ok()) return able;
     RouteLibraryLog();
     KeepCallbackQueue();
     grpc::EnableDefaultHealthCheckService(true);
@@ -103,10 +97,9 @@ class GrpcServerImpl final : public GrpcServer {
     listener_->server = builder.BuildAndStart();
     if (listener_->server == nullptr || port == 0) {
       Close();
-      if (!security_.tls) return CannotListen(address_);
       return absl::UnavailableError(
-          absl::StrCat("cannot listen on ", address_,
-                       ": the address is taken or not ours, or the TLS files do not fit together"));
+          absl::StrCat("cannot listen on ", address_, ": the address was taken just now",
+                       security_.tls ? ", or the TLS files do not fit together" : ""));
     }
     lost_before_ = lost_before;
     port_ = port;

@@ -2,12 +2,17 @@
 
 #include <string>
 
+#include "absl/status/status.h"
+
 namespace weir::rpc {
 
-/// True when a socket can listen on HOST:PORT now. False as well when the host cannot be resolved.
+/// Checks that a socket can listen on HOST:PORT now.
 ///
-/// Asked before a server is built, so that nothing of gRPC has to be taken down again. Port 0
-/// always can. Blocking: resolves the host.
-bool CanListen(const std::string& address);
+/// Asked before a server is built, so that nothing of gRPC has to be taken down again, and because
+/// gRPC does not tell the reason.
+/// Errors: kUnavailable, saying whether the address is taken, belongs to another host, is not for
+///   this user, or has a name that is not known here. Blocking: resolves the host.
+/// Checked by: tests/unit/rpc/listen_probe_test.cc.
+absl::Status CheckCanListen(const std::string& address);
 
 }  // namespace weir::rpc
