@@ -406,6 +406,15 @@ class Commands(WeirTest):
         self.assertNotEqual(refused.code, 0)
         self.assertNotIn("service manager", refused.err, "what never served has nothing to tell")
 
+    def test_a_name_that_only_the_machine_knows_is_looked_up_as_the_machine_does(self):
+        # No label is as long, so that no name server is asked; and 127.1 is an address to the C library alone.
+        unknown = self.weir("list", "workers", "--master", "a" * 70 + ":9")
+        self.assert_fails(unknown, 3, "set GRPC_DNS_RESOLVER=native")
+        native = {"GRPC_DNS_RESOLVER": "native"}
+        known = self.weir("list", "workers", "--master", f"127.1:{free_port()}", env=native)
+        self.assert_fails(known, 3, "ipv4:127.0.0.1:", "Connection refused")
+        self.assertNotIn("GRPC_DNS_RESOLVER", known.err)
+
     def test_a_restarted_master_lists_past_jobs(self):
         cluster = Cluster(self, workers=1)
         out = self.path("out")

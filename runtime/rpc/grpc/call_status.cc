@@ -19,10 +19,25 @@ constexpr char kHungUp[] = "Socket closed";
 // The whole text where a call was dropped, by either end; what our servers cancel has words.
 constexpr char kDropped[] = "CANCELLED";
 constexpr char kNotConnected[] = "failed to connect";
+// Of names, where gRPC asked by itself and not by the C library (GRPC_DNS_RESOLVER=native).
+constexpr char kUnknownToServers[] = "C-ares status is not";
 // What it says of a connection that stood and broke. Were these texts to change, a peer that dies
 // with a call in hand would be taken for one that nobody can reach.
 constexpr absl::string_view kBroke[] = {kHungUp, "Connection reset by peer", "Broken pipe",
                                         "keepalive watchdog timeout", kShuttingDown};
+
+// What may help where gRPC's words do not.
+const char* AdviceOn(const std::string& message) {
+  if (absl::StrContains(message, kNotConnected) && absl::StrContains(message, kHungUp)) {
+    return "; it hung up at once: does it want TLS (--tls-cert, --tls-key, --tls-ca), or other "
+           "certificates?";
+  }
+  if (absl::StrContains(message, kUnknownToServers)) {
+    return "; only /etc/hosts and name servers were asked: where the machine knows the name in "
+           "another way (nsswitch.conf), set GRPC_DNS_RESOLVER=native, or give the address";
+  }
+  return "";
+}
 
 bool BrokeOff(const std::string& message) {
   return !absl::StrContains(message, kNotConnected) &&
@@ -61,13 +76,9 @@ absl::Status FromGrpcStatus(const grpc::Status& status, std::string_view peer,
         absl::StrCat("cannot reach ", std::string(peer), ": it dropped the call"));
   }
   if (code == absl::StatusCode::kUnavailable) {
-    const bool hung_up = absl::StrContains(status.error_message(), kNotConnected) &&
-                         absl::StrContains(status.error_message(), kHungUp);
     const std::string message =
         absl::StrCat("cannot reach ", std::string(peer), ": ", status.error_message(),
-                     hung_up ? "; it hung up at once: does it want TLS (--tls-cert, --tls-key, "
-                               "--tls-ca), or other certificates?"
-                             : "");
+                     AdviceOn(status.error_message()));
     return BrokeOff(status.error_message()) ? BrokenOffError(message)
                                             : absl::UnavailableError(message);
   }

@@ -30,6 +30,8 @@ TEST_F(GrpcTest, OnlyWhoShowsTheTokenIsServed) {
     const absl::Status refused = SubmitJob("x").status();
     EXPECT_TRUE(absl::IsUnauthenticated(refused)) << refused;
     EXPECT_NE(refused.message().find("--token-file"), absl::string_view::npos) << refused;
+    // What a worker hears, and logs, whose token is that of before.
+    EXPECT_NE(refused.message().find("start master and workers again"), absl::string_view::npos);
     std::optional<absl::Status> watched;
     auto jobs = clients_->ConnectJobs(endpoint_);
     auto subscription = jobs->Subscribe<Watch>(

@@ -337,6 +337,18 @@ TEST(CallStatusTest, ACallThatAServerDropsIsBrokenOffAndNotCancelled) {
   EXPECT_TRUE(absl::IsCancelled(FromGrpcStatus(in_words, "host:1", Canceller::kPeer)));
 }
 
+TEST(CallStatusTest, ANameThatOnlyTheMachineKnowsComesWithAdvice) {
+  const auto said = [](const std::string& text) {
+    const grpc::Status unknown(grpc::StatusCode::UNAVAILABLE,
+                               "DNS resolution failed for node7.local:7117: " + text);
+    return std::string(FromGrpcStatus(unknown, "node7.local:7117", Canceller::kPeer).message());
+  };
+  EXPECT_THAT(said("C-ares status is not ARES_SUCCESS: Domain name not found"),
+              ::testing::HasSubstr("set GRPC_DNS_RESOLVER=native"));
+  EXPECT_THAT(said("UNKNOWN: Name or service not known"),
+              ::testing::Not(::testing::HasSubstr("GRPC_DNS_RESOLVER")));
+}
+
 TEST_F(GrpcTest, ClientsThatEndCancelTheirCalls) {
   OnServer([&] { jobs_.silent = true; });
   auto client = clients_->ConnectJobs(endpoint_);
