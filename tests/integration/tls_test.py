@@ -1,10 +1,11 @@
 """TLS between real processes: who fits together works, and whatever does not is named where it is noticed."""
 import os
+import re
 import subprocess
 import unittest
 
 from certificates import Authority
-from weir_process import BINARY, WeirTest, free_port, read_parts, wait_for
+from weir_process import BINARY, ROOT, WeirTest, free_port, read_parts, wait_for
 
 
 class Tls(WeirTest):
@@ -83,6 +84,19 @@ class Tls(WeirTest):
                  "the master serves")
         self.assert_fails(self.weir("list", "workers", "--master", address, *self.flags("server", "server", "ours")), 4,
                           "is not made out for clientAuth")
+
+    def test_the_commands_of_the_guide_make_files_that_work(self):
+        [commands] = re.findall(r"(?s)```sh\n(.*?)```", self.text(os.path.join(ROOT, "docs/guides/operate.md")))
+        commands, hosts = re.subn(r"(?m)^host=.*$", "host=node7 names=DNS:node7,IP:127.0.0.1", commands)
+        self.assertEqual(hosts, 1, commands)
+        made = subprocess.run(["sh", "-eu", "-c", commands], cwd=self.dir, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        flags = self.flags("node7", "node7", "weir-ca")
+        address = f"127.0.0.1:{free_port()}"
+        master = self.start("master", "--listen", address, "--journal", self.path("j.db"), *flags)
+        self.addCleanup(self.end, master)
+        self.start_worker(address, "node7-worker", flags)
+        wait_for(lambda: b"alive" in self.weir("list", "workers", "--master", address, *flags).out, 20, "it registers")
 
     def test_certificates_that_end_soon_are_told_of(self):
         # Those of setUp end in two days.
