@@ -1,6 +1,7 @@
 """TLS between real processes: who fits together works, and whatever does not is named where it is noticed."""
 import os
 import re
+import socket
 import subprocess
 import unittest
 
@@ -97,6 +98,28 @@ class Tls(WeirTest):
         self.addCleanup(self.end, master)
         self.start_worker(address, "node7-worker", flags)
         wait_for(lambda: b"alive" in self.weir("list", "workers", "--master", address, *flags).out, 20, "it registers")
+
+    def test_strangers_do_not_fill_the_log(self):
+        good = self.flags("good", "good", "ours")
+        address = f"127.0.0.1:{free_port()}"
+        with open(self.path("master.log"), "wb") as log:
+            master = subprocess.Popen([BINARY, "master", "--listen", address, "--journal", self.path("j.db"), *good],
+                                      stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.addCleanup(self.end, master)
+        wait_for(lambda: self.weir("list", "workers", "--master", address, *good).code == 0, 20, "the master serves")
+        host, port = address.split(":")
+        for _ in range(100):
+            with socket.create_connection((host, int(port)), timeout=10) as stranger:
+                stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
+                # Until it is told off, or hung up on: by then the line is written.
+                try:
+                    while stranger.recv(100):
+                        pass
+                except ConnectionResetError:
+                    pass
+        reported = self.text(self.path("master.log")).count("gRPC reports")
+        # Once, or twice where a minute ended meanwhile.
+        self.assertIn(reported, (1, 2), self.text(self.path("master.log"))[-2000:])
 
     def test_certificates_that_end_soon_are_told_of(self):
         # Those of setUp end in two days.
