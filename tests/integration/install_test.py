@@ -232,6 +232,27 @@ class Packages(unittest.TestCase):
             self.assertIn(f"there is no set '{word}'; there are bench, build, ", done.stderr)
 
 
+class Compose(unittest.TestCase):
+    def test_a_worker_with_several_addresses_names_one(self):
+        with open(os.path.join(ROOT, "docker-compose.yml"), encoding="ascii") as file:
+            [command] = re.findall(r"exec (weir worker [^#]*?)\n    volumes:", file.read())
+        folder = tempfile.mkdtemp(prefix="weir-compose-")
+        self.addCleanup(shutil.rmtree, folder)
+        for name, script in (("weir", 'for word in "$@"; do echo "$word"; done'),
+                             ("hostname", 'case "$1" in -i) echo "$ADDRESSES" ;; *) echo node ;; esac')):
+            with open(os.path.join(folder, name), "w", encoding="ascii") as file:
+                file.write(f"#!/bin/sh\n{script}\n")
+            os.chmod(file.name, 0o755)
+        # Folded into one line, as ">-" says.
+        text = " ".join(command.replace("$$", "$").split())
+        for addresses in ("172.18.0.3 ", "172.18.0.3 fd00::3", "fd00::3 172.18.0.3 10.0.0.3 "):
+            with self.subTest(addresses):
+                words = run("/bin/sh", "-c", "exec " + text,
+                            env={"PATH": folder + ":" + os.environ["PATH"], "ADDRESSES": addresses}).splitlines()
+                self.assertEqual(words[words.index("--advertise") + 1], "172.18.0.3")
+                self.assertEqual(words[words.index("--name") + 1], "node")
+
+
 class Services(unittest.TestCase):
     @staticmethod
     def settings(unit):
