@@ -159,7 +159,9 @@ class Master::Impl {
   /// `ask_holder`: of the name, before a newcomer is refused for it.
   void Register(rpc::Call<rpc::Register> call, bool ask_holder);
   void ScheduleWatch();
-  void NoteStandstill(MonoTime due);
+  /// Finds whether the master stood still, by how late the watch for workers is; all that count
+  /// time hear of it. Call before anything is decided by a time.
+  void NoteStandstill();
   void AskAfterSilent();
   /// Its connection broke.
   void AskAfterCutOff(WorkerId worker, Epoch epoch);
@@ -231,6 +233,7 @@ class Master::Impl {
   /// The present calibration or the last one, whose result may still be asked for.
   std::unique_ptr<CalibrationRun> calibration_;
   bool watch_scheduled_ = false;
+  MonoTime watch_due_;  // then; what it is late was told up to here
   Groups groups_;
   /// Members that wait for the others of their group, by member_key: all copies of their call.
   absl::btree_map<std::string, std::vector<rpc::Reply<v1::JoinGroupResponse>>> joins_;

@@ -170,6 +170,8 @@ absl::Status Master::Impl::CheckSender(const v1::Fence& fence, WorkerId worker) 
 
 template <typename Report>
 absl::Status Master::Impl::TakeReport(const Report& report) {
+  // It may be heard before the watch is, and say that a transfer has failed for too long.
+  NoteStandstill();
   const v1::Fence& fence = report.fence();
   absl::Status current = CheckSender(fence, report.worker_id());
   if (!current.ok()) return current;
@@ -209,9 +211,10 @@ void Master::Impl::ScheduleWatch() {
   const std::optional<MonoTime> next = workers_->NextWake();
   if (watch_scheduled_ || !next) return;
   watch_scheduled_ = true;
-  seams_.loop.RunAt(*next, callbacks_.Guard([this, due = *next] {
+  watch_due_ = *next;
+  seams_.loop.RunAt(*next, callbacks_.Guard([this] {
+    NoteStandstill();
     watch_scheduled_ = false;
-    NoteStandstill(due);
     for (const RegisteredWorker& worker : workers_->TakeLost(seams_.loop.Now())) {
       Lose(worker, absl::StrCat("no heartbeat for ", absl::FormatDuration(worker.lease)),
            Loss::kForGood);
@@ -223,13 +226,15 @@ void Master::Impl::ScheduleWatch() {
 
 // A process that was stopped, or whose machine was, finds all leases at their end, and heartbeats
 // of that time were not taken, though all workers live.
-void Master::Impl::NoteStandstill(MonoTime due) {
+void Master::Impl::NoteStandstill() {
   const MonoTime now = seams_.loop.Now();
-  const absl::Duration late = now - due;
-  if (late < kStandstill) return;
+  const absl::Duration late = now - watch_due_;
+  if (!watch_scheduled_ || late < kStandstill) return;
+  watch_due_ = now;
   LogWarning("The master stood still; its workers have that much longer to be heard of",
              {{"seconds", absl::ToDoubleSeconds(late)}});
   workers_->StoodStill(late, now);
+  for (const auto& [id, run] : runs_) run->StoodStill(late, now);
 }
 
 void Master::Impl::AskAfterSilent() {

@@ -90,6 +90,8 @@ class ConductorRun {
   /// Gives no more orders; later reports are refused.
   void Stop();
 
+  /// As TransferPatience::StoodStill.
+  void StoodStill(absl::Duration stood, MonoTime now) { patience_.StoodStill(stood, now); }
   /// This worker does nothing any more, and its runs are gone.
   void WorkerLost(planner::WorkerIndex worker);
   /// One that was lost is there again, under another registration and with nothing of the job: the

@@ -92,6 +92,9 @@ class JobRun {
   /// The worker ends what it has in hand and takes nothing new; what it has not begun goes to
   /// others where the plan can be edited.
   void WorkerDrains(WorkerId worker, Epoch epoch);
+  /// For `stood` before `now` the master stood still, and its pools with it: that time is nobody's
+  /// silence, and no file system's.
+  void StoodStill(absl::Duration stood, MonoTime now);
   /// A worker has registered; a job that waits for workers plans anew.
   void WorkerJoined();
 
@@ -280,6 +283,8 @@ class JobRun {
   /// Ends the job when `what` takes longer than kStorageTimeout from now on: by the name of the
   /// output's file system, or of the queue for it where it has not begun. Then it never does.
   void WatchStorage(v1::JobState during, const std::string& what);
+  void AwaitStorage(MonoTime until);
+  void StorageIsLate();
   /// Gives `work` to the disk pool, watched: its time in the queue, then its time at work.
   template <typename Work, typename Done>
   void UseStorage(v1::JobState during, const std::string& what, Work work, Done done);
@@ -349,6 +354,12 @@ class JobRun {
   bool storage_busy_ = false;  // a staging or commit is under way on the disk pool, or waits for it
   bool storage_begun_ = false;                   // it is under way
   std::shared_ptr<env::PoolTurn> storage_turn_;  // of the last one
+  struct StorageWatch {
+    v1::JobState during = v1::JOB_STATE_UNSPECIFIED;
+    std::string what;
+    MonoTime until = {};
+  };
+  StorageWatch watched_storage_;  // while there is a timer for it
   bool discard_waits_ = false;
   // Of timers that may outlast the job by minutes; nothing: none is set.
   std::optional<env::EventLoop::TimerId> deadline_, storage_watch_;

@@ -102,31 +102,49 @@ bool JobRun::WithdrawStorage() {
 }
 
 void JobRun::WatchStorage(v1::JobState during, const std::string& what) {
+  watched_storage_ = {.during = during, .what = what};
+  AwaitStorage(loop_.Now() + kStorageTimeout);
+}
+
+void JobRun::AwaitStorage(MonoTime until) {
   CancelTimer(storage_watch_);
-  auto late = [this, during, what] {
+  watched_storage_.until = until;
+  storage_watch_ = loop_.RunAt(until, callbacks_.Guard([this, until] {
     storage_watch_.reset();
-    if (machine_.state() != during) return;
-    // It may be planned again, long after, or wait for workers.
-    if (during == v1::JOB_STATE_PLANNING && (machine_.staged() || workers_awaited_)) return;
-    const bool waited = storage_busy_ && !storage_begun_;
-    // It has begun this very moment, and is watched anew.
-    if (waited && !WithdrawStorage()) return;
-    const std::string limit = absl::FormatDuration(kStorageTimeout);
-    v1::JobError error =
-        waited ? MakeJobError(job_error::kDeadline,
-                              absl::StrCat(what, " of ", places_.output, " did not begin within ",
-                                           limit, ": the master was busy with outputs of others"),
-                              "look at the file systems of the other jobs that are planned or "
-                              "published; nothing was published, so run the job again")
-               : MakeJobError(job_error::kDeadline,
-                              absl::StrCat(what, " took longer than ", limit,
-                                           " on the file system of ", places_.output),
-                              "check that file system; before you run the job again, see whether "
-                              "the output appeared");
-    Apply(during == v1::JOB_STATE_COMMITTING ? machine_.CommitFailed(std::move(error))
-                                             : machine_.Fail(std::move(error)));
-  };
-  storage_watch_ = loop_.RunAt(loop_.Now() + kStorageTimeout, callbacks_.Guard(std::move(late)));
+    // Nobody may have noted that the master stood still, and what was done is not heard yet.
+    const MonoTime now = loop_.Now();
+    if (now - until >= kStandstill) return AwaitStorage(now + kStorageTimeout);
+    StorageIsLate();
+  }));
+}
+
+void JobRun::StoodStill(absl::Duration stood, MonoTime now) {
+  if (plan_run_) plan_run_->StoodStill(stood, now);
+  if (storage_watch_) AwaitStorage(watched_storage_.until + stood);
+}
+
+void JobRun::StorageIsLate() {
+  const auto& [during, what, until] = watched_storage_;
+  if (machine_.state() != during) return;
+  // It may be planned again, long after, or wait for workers.
+  if (during == v1::JOB_STATE_PLANNING && (machine_.staged() || workers_awaited_)) return;
+  const bool waited = storage_busy_ && !storage_begun_;
+  // It has begun this very moment, and is watched anew.
+  if (waited && !WithdrawStorage()) return;
+  const std::string limit = absl::FormatDuration(kStorageTimeout);
+  v1::JobError error =
+      waited ? MakeJobError(job_error::kDeadline,
+                            absl::StrCat(what, " of ", places_.output, " did not begin within ",
+                                         limit, ": the master was busy with outputs of others"),
+                            "look at the file systems of the other jobs that are planned or "
+                            "published; nothing was published, so run the job again")
+             : MakeJobError(job_error::kDeadline,
+                            absl::StrCat(what, " took longer than ", limit,
+                                         " on the file system of ", places_.output),
+                            "check that file system; before you run the job again, see whether "
+                            "the output appeared");
+  Apply(during == v1::JOB_STATE_COMMITTING ? machine_.CommitFailed(std::move(error))
+                                           : machine_.Fail(std::move(error)));
 }
 
 template <typename Work, typename Done>

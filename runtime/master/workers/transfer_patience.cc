@@ -1,5 +1,7 @@
 #include "runtime/master/workers/transfer_patience.h"
 
+#include <algorithm>
+
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 
@@ -15,6 +17,10 @@ bool TransferPatience::TryAgain(std::int32_t transfer, const Failure& failure, M
   Failing& failing = failing_.try_emplace(transfer, Failing{now}).first->second;
   if (failure.moved > 0 && ++failing.broken_off <= kBrokenOffTriesMax) failing.since = now;
   return now - failing.since < (silent ? limits::kPeerPatience : limits::kRefusedPatience);
+}
+
+void TransferPatience::StoodStill(absl::Duration stood, MonoTime now) {
+  for (auto& [transfer, failing] : failing_) failing.since = std::min(failing.since + stood, now);
 }
 
 }  // namespace weir::master

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/container/btree_map.h"
+#include "absl/time/time.h"
 #include "runtime/base/mono_time.h"
 
 namespace weir::master {
@@ -34,6 +35,9 @@ class TransferPatience {
   /// Takes a failure; false: it is final.
   bool TryAgain(std::int32_t transfer, const Failure& failure, MonoTime now);
   void Arrived(std::int32_t transfer) { failing_.erase(transfer); }
+  /// For `stood` before `now` the master itself stood still: nobody was asked again meanwhile, so
+  /// that time does not count.
+  void StoodStill(absl::Duration stood, MonoTime now);
 
  private:
   struct Failing {

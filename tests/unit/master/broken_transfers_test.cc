@@ -1,6 +1,7 @@
 // Transfers between workers that do not hear each other for a while: the whole master on virtual
 // time.
 
+#include <cstdint>
 #include <string>
 #include <tuple>
 
@@ -61,6 +62,25 @@ TEST_F(BrokenTransfersTest, SilencesWithBytesBetweenThemDoNotAddUp) {
 TEST_F(BrokenTransfersTest, OneLongSilenceEndsTheJobByName) {
   Part(limits::kPeerPatience + absl::Seconds(15));
   EXPECT_EQ(Status().error().code(), job_error::kWorkerUnreachable);
+}
+
+// It is stopped for less than a lease each time: its workers notice nothing.
+TEST_F(BrokenTransfersTest, TimeInWhichTheMasterStandsStillIsNoSilence) {
+  world_->ChangeCuts("parted", [](sim::Cuts& cuts) { cuts.CutBoth("worker-0", "worker-1"); });
+  constexpr std::int64_t kStoppedMs = 4500;
+  constexpr std::int64_t kCycleMs = 6000;
+  constexpr std::int64_t kStops = 11;
+  static_assert(absl::Milliseconds(kStoppedMs) < limits::kWorkerLease);
+  static_assert(absl::Milliseconds(kStops * kCycleMs) > limits::kPeerPatience);
+  static_assert(absl::Milliseconds(kStops * (kCycleMs - kStoppedMs)) < limits::kPeerPatience);
+  for (int stop = 0; stop < kStops; ++stop) {
+    world_->HangMaster(absl::Milliseconds(kStoppedMs));
+    RunFor(absl::Milliseconds(kCycleMs));
+  }
+  world_->ChangeCuts("heard", [](sim::Cuts& cuts) { cuts.Heal(); });
+  RunFor(absl::Minutes(3));
+  const v1::JobStatus status = Status();
+  EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
 }
 
 /// Four workers send each other about 3 MB each, for 30 s; one that is about to leave never says

@@ -77,6 +77,28 @@ TEST_F(StandingStillTest, AWorkerThatCameMeanwhileIsHeardBeforeAJobEndsForWantOf
   EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
 }
 
+// The pool of its files stands still with it, and goes on with it.
+TEST_F(StandingStillTest, WhatIsPublishedMeanwhileIsNotLate) {
+  const auto id = Submit(Steps());
+  ASSERT_TRUE(id.ok()) << id.status();
+  for (int i = 0; i < 6000 && StatusOf(*id).state() != v1::JOB_STATE_RUNNING; ++i) {
+    RunFor(absl::Milliseconds(10));
+  }
+  world_->disk_pool().Hold();
+  for (int i = 0; i < 60'000 && StatusOf(*id).state() != v1::JOB_STATE_COMMITTING; ++i) {
+    RunFor(absl::Milliseconds(10));
+  }
+  ASSERT_EQ(StatusOf(*id).state(), v1::JOB_STATE_COMMITTING);
+  constexpr absl::Duration kStoppedLong = absl::Minutes(20);
+  world_->HangMaster(kStoppedLong);
+  RunFor(kStoppedLong + absl::Seconds(10));
+  EXPECT_EQ(StatusOf(*id).state(), v1::JOB_STATE_COMMITTING);
+  world_->disk_pool().GoOn();
+  RunFor(absl::Minutes(1));
+  const v1::JobStatus status = StatusOf(*id);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+}
+
 TEST_F(StandingStillTest, NobodyWhoComesEndsTheJobAsEver) {
   const auto id = Submit(Steps());
   ASSERT_TRUE(id.ok()) << id.status();

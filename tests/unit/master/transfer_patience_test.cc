@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
@@ -66,6 +67,17 @@ TEST(TransferPatienceTest, ADamagedOneIsMadeSoOften) {
     EXPECT_TRUE(patience.TryAgain(kTransfer, damaged, Moment(100 * damaged.attempt)));
   }
   EXPECT_FALSE(patience.TryAgain(kTransfer, damaged, Moment(2000)));
+}
+
+TEST(TransferPatienceTest, TimeInWhichTheMasterStoodStillDoesNotCount) {
+  TransferPatience patience;
+  EXPECT_TRUE(patience.TryAgain(kTransfer, Silence(), Moment(100)));
+  EXPECT_TRUE(patience.TryAgain(4, Silence(), Moment(125)));
+  patience.StoodStill(absl::Seconds(20), Moment(130));
+  EXPECT_TRUE(patience.TryAgain(kTransfer, Silence(), Moment(164.9))) << "as if since 120";
+  EXPECT_FALSE(patience.TryAgain(kTransfer, Silence(), Moment(165)));
+  EXPECT_TRUE(patience.TryAgain(4, Silence(), Moment(174.9))) << "since 130: not of the future";
+  EXPECT_FALSE(patience.TryAgain(4, Silence(), Moment(175)));
 }
 
 TEST(TransferPatienceTest, OtherErrorsAreFinal) {
