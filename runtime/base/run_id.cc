@@ -6,4 +6,8 @@ namespace weir {
 
 std::string RunIdOf(int step, int attempt) { return absl::StrCat(step, ".", attempt); }
 
+std::string SpillPrefixOf(int step, int attempt) {
+  return absl::StrCat("spill-", step, "-", attempt, "-");
+}
+
 }  // namespace weir

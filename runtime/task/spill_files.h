@@ -14,7 +14,8 @@
 namespace weir::task {
 
 /// Makes the files of one step. Each is removed when its object goes; those of a process that is
-/// killed, when the job's next task starts there (RemoveSpills), or with the job's directory.
+/// killed, by its daemon, or, where that is killed too or the process lived on, when the job's next
+/// task starts there (RemoveSpills), or with the job's directory.
 ///
 /// Thread-safety: any thread.
 /// Errors: those of RunWriter and RunReader. A damaged file is the fault of this worker's disk, not

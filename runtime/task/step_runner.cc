@@ -314,7 +314,7 @@ v1::StepResult RunStep(const StepImplementations& kinds, JobProgram& program,
   v1::StepResult result;
   result.set_step(run.order().step());
   const int attempt = std::max(1, run.fence().attempt());
-  SpillFiles spills(absl::StrCat(room.folder, "/spill-", run.order().step(), "-", attempt, "-"),
+  SpillFiles spills(absl::StrCat(room.folder, "/", SpillPrefixOf(run.order().step(), attempt)),
                     activity);
   ActivityContext context({.job_id = run.fence().job_id(),
                            .index_in_layer = run.order().index_in_layer(),

@@ -117,6 +117,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   // Removes the runs that the master says nobody reads any more.
   void RemoveUnreadRuns(const v1::StepOrder& order);
   void RemoveFiles(std::vector<std::string> paths);
+  // Removes what this attempt had on disk because its task's memory did not hold it.
+  void RemoveSpills(int step, int attempt);
   // Leaves word of these runs for the daemon's next life; `written` comes then, also where that
   // failed.
   void WriteDown(

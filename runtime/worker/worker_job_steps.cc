@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "google/protobuf/util/json_util.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/log.h"
@@ -156,6 +159,30 @@ void WorkerJob::RemoveFiles(std::vector<std::string> paths) {
       });
 }
 
+// By the names of this attempt alone: another task may write there by then.
+void WorkerJob::RemoveSpills(int step, int attempt) {
+  OnDiskPool(
+      [&storage = seams_.storage, folder = paths_.task, prefix = SpillPrefixOf(step, attempt)] {
+        const absl::StatusOr<std::vector<std::string>> names = storage.ListNames(folder);
+        if (!names.ok()) return absl::IsNotFound(names.status()) ? absl::Status() : names.status();
+        absl::Status first;
+        for (absl::string_view name : *names) {
+          const std::string path = absl::StrCat(folder, "/", name);
+          // Users may ship files of other names that begin so.
+          const bool is_spill = absl::ConsumePrefix(&name, prefix) && !name.empty() &&
+                                std::all_of(name.begin(), name.end(), absl::ascii_isdigit);
+          if (is_spill) first.Update(storage.RemoveAll(path));
+        }
+        return first;
+      },
+      [job_id = request_.fence().job_id()](const absl::Status& status) {
+        // Costs space until the next task of the job starts here, no more.
+        if (status.ok()) return;
+        LogWarning("What a killed task had put on disk is not removed",
+                   {{"job", job_id}, {"error", std::string(status.message())}});
+      });
+}
+
 void WorkerJob::WriteDown(v1::HeldJob held, absl::AnyInvocable<void()> written) {
   if (held.runs_size() == 0) return written();
   const std::string job_id = held.job_id();
@@ -205,7 +232,10 @@ void WorkerJob::FailStep(v1::JobError error) {
   step_->failed = true;
   // A task that was killed leaves what it had written, and the job may go on for long. Nobody waits
   // for the removal: what failed may be the disk.
-  RemoveFiles(files_.Take(RunIdOf(step_->run.order().step(), step_->run.fence().attempt())));
+  const int step = step_->run.order().step();
+  const int attempt = static_cast<int>(step_->run.fence().attempt());
+  RemoveFiles(files_.Take(RunIdOf(step, attempt)));
+  if (task_state_ == Task::kEnded) RemoveSpills(step, attempt);
   FindCause(std::move(error), [this](v1::JobError cause) {
     if (!step_ || state_ == State::kReleasing) return;
     v1::StepResult result;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -138,6 +139,25 @@ TEST_F(WorkerDaemonTest, WhatACrashedTaskHadWrittenOfItsRunIsRemoved) {
   EXPECT_TRUE(Until([&] { return !std::filesystem::exists(JobFile("runs/3.1.run")); }));
   EXPECT_TRUE(std::filesystem::exists(JobFile("runs/3.1.spec.json")))
       << "the step can still be run by hand";
+  ASSERT_TRUE(Release().ok());
+}
+
+TEST_F(WorkerDaemonTest, SoIsWhatItHadPutOnDiskBeside) {
+  StartRegistered("segfault");
+  ASSERT_TRUE(Prepare().ok());
+  const auto spill = [this](const char* name) { return JobFile(absl::StrCat("task/", name)); };
+  const std::vector<std::string> its = {spill("spill-3-1-0"), spill("spill-3-1-12")};
+  const std::vector<std::string> others = {spill("spill-3-2-0"), spill("spill-3-1-"),
+                                           spill("spill-3-1-data")};
+  for (const auto* paths : {&its, &others}) {
+    for (const std::string& path : *paths) std::ofstream(path) << "x";
+  }
+  ASSERT_TRUE(StartStep(MapStep(3)).ok());
+  EXPECT_EQ(AwaitStepError().code(), job_error::kTaskCrashed);
+  const auto exists = [](const std::string& path) { return std::filesystem::exists(path); };
+  EXPECT_TRUE(Until([&] { return std::none_of(its.begin(), its.end(), exists); }))
+      << "no other task of the job has started here";
+  EXPECT_TRUE(std::all_of(others.begin(), others.end(), exists));
   ASSERT_TRUE(Release().ok());
 }
 
