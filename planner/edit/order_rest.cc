@@ -180,6 +180,8 @@ class RestJoined {
       plan.steps[s].start_s = times.steps[s].start_s;
       if (edited_->state.steps[s] != WorkState::kDone) continue;
       plan.steps[s].duration_s = times.steps[s].finish_s - times.steps[s].start_s;
+      // It may have been done in less than was planned for that alone.
+      plan.steps[s].spill_s = std::min(plan.steps[s].spill_s, plan.steps[s].duration_s);
     }
     for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
       Transfer& transfer = plan.transfers[t];

@@ -73,6 +73,7 @@ void SetRestSteps(const PlanState& state, Plan* rest) {
     step.release_s = step.start_s = 0;
     const Seconds left_s = state.step_began_s[s] + step.duration_s - state.now_s;
     step.duration_s = state.steps[s] == WorkState::kDone ? 0 : std::max(0.0, left_s);
+    step.spill_s = std::min(step.spill_s, step.duration_s);
   }
 }
 

@@ -46,7 +46,7 @@ struct ComputeStep {
   /// Predicted run time from the compute model. Seconds.
   Seconds duration_s = 0;
   /// Kinds that map or reduce: predicted size of what does not fit into its memory and is put on
-  /// disk meanwhile, all files together, and the part of duration_s that it takes.
+  /// disk meanwhile, all files together, and the part of duration_s that it takes, at most all.
   Bytes spilled_bytes = 0;
   Seconds spill_s = 0;
   /// Start as the builder planned it; Predict computes its own.

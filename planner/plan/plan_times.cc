@@ -178,6 +178,12 @@ class PlannedTimes {
   }
 
   absl::Status CheckDurations() const {
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      const ComputeStep& step = plan_.steps[i];
+      if (step.spill_s <= step.duration_s + tolerance_s_) continue;
+      return Invalid("Step ", i, " takes ", step.spill_s,
+                     " s for what it puts on disk, and lasts only ", step.duration_s, " s");
+    }
     const bool shared = plan_.transfer_order == TransferOrder::kFetchAll;
     for (std::size_t i = 0; i < plan_.transfers.size(); ++i) {
       const Transfer& transfer = plan_.transfers[i];
@@ -193,6 +199,12 @@ class PlannedTimes {
             absl::StrCat("Transfer ", i, " is planned to last ", transfer.duration_s, " s; ",
                          transfer.bytes, " bytes from worker ", transfer.sender, " to ",
                          transfer.receiver, " take ", alone_s, " s"));
+      }
+      const Seconds end_s = transfer.start_s + transfer.duration_s;
+      if (transfer.rate_changes.empty()) continue;
+      if (const Seconds last_s = transfer.rate_changes.back().at_s; last_s > end_s + tolerance_s_) {
+        return Invalid("Transfer ", i, " changes its rate at ", last_s, " s, after its end at ",
+                       end_s, " s");
       }
     }
     return absl::OkStatus();

@@ -267,6 +267,8 @@ const Mutation kLoads[] = {
 const Mutation kTimes[] = {
     {"have a cycle", [](Plan& p) { std::swap(p.compute_order[0][0], p.compute_order[0][1]); }},
     {"is planned to last 1 s", [](Plan& p) { p.transfers[0].duration_s = 1; }},
+    {"Step 0 takes 2.5 s for what it puts on disk, and lasts only 2 s",
+     [](Plan& p) { p.steps[0].spill_s = 2.5; }},
     {"before its release", [](Plan& p) { p.steps[0].release_s = 0.5; }},
     {"transfer 0 starts at 1.5 s, but step 0 ends at 2 s",
      [](Plan& p) { p.transfers[0].start_s = 1.5; }},

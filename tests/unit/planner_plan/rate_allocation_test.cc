@@ -152,6 +152,14 @@ TEST(CheckPlanTest, AddsUpRatesThatChange) {
   EXPECT_THAT(CheckPlan(plan).message(), HasSubstr("rates of this plan stay"));
 }
 
+TEST(CheckPlanTest, RatesChangeBeforeTheEnd) {
+  Plan plan = OverTime(Unallocated({1, 1.5}, {2}));
+  Transfer& first = plan.transfers[0];
+  first.rate_changes.push_back({first.start_s + first.duration_s + 0.5, kPort / 4});
+  EXPECT_THAT(CheckPlan(plan).message(),
+              HasSubstr("Transfer 0 changes its rate at 3.5 s, after its end at 3 s"));
+}
+
 class RateAllocationTest : public testing::Test {
  protected:
   const Plan plan_ = OverTime(Unallocated({1, 1.5}, {2}));
