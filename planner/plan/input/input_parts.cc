@@ -11,6 +11,9 @@
 namespace weir::planner {
 namespace {
 
+// The first number beyond all sizes.
+constexpr double kBytesEnd = 0x1p63;
+
 // Where part `index` of `parts` equal ones begins.
 Bytes EvenBegin(Bytes input_bytes, std::size_t parts, std::size_t index) {
   return static_cast<Bytes>(absl::int128(input_bytes) * index / parts);
@@ -40,11 +43,14 @@ std::vector<Bytes> InputPartEnds(absl::Span<const double> weights, Bytes input_b
   const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
   std::vector<Bytes> ends;
   double until = 0;
-  for (const double weight : weights) {
+  for (const double weight : weights.first(parts - 1)) {
     until += weight;
-    ends.push_back(static_cast<Bytes>(until / all * static_cast<double>(input_bytes)));
+    const double end = until / all * static_cast<double>(input_bytes);
+    // As a double, the size of an input may be 2^63, which is none. Without any weight it is NaN.
+    if (!(end < kBytesEnd)) return {};
+    ends.push_back(static_cast<Bytes>(end));
   }
-  ends.back() = input_bytes;
+  ends.push_back(input_bytes);
   const bool rising = ends.front() > 0 && std::adjacent_find(ends.begin(), ends.end(),
                                                              std::greater_equal<>()) == ends.end();
   return rising ? ends : std::vector<Bytes>();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <vector>
 
 namespace weir::planner {
@@ -21,6 +22,13 @@ TEST(InputPartsTest, PartsEndWhereTheirCostIsReached) {
   EXPECT_THAT(InputPartEnds({1, 1, 1}, 2), IsEmpty()) << "less than a byte a part";
   EXPECT_THAT(InputPartEnds({1, 1000}, 100), IsEmpty()) << "no byte is counted for the first";
   EXPECT_THAT(InputPartEnds({1000, 1, 1e-9}, 100), IsEmpty()) << "nor for the last";
+}
+
+TEST(InputPartsTest, TheLargestInputHasEndsToo) {
+  constexpr Bytes kMost = std::numeric_limits<Bytes>::max();
+  EXPECT_THAT(InputPartEnds({1, 1}, kMost), ElementsAre(Bytes{1} << 62, kMost));
+  EXPECT_THAT(InputPartEnds({1, 1e-30}, kMost), IsEmpty()) << "no byte is counted for the last";
+  EXPECT_THAT(InputPartEnds({0, 0}, 1000), IsEmpty()) << "without any cost";
 }
 
 TEST(InputPartsTest, HalfOfTheCostIsAThirdOfTheInput) {
