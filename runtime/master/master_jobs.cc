@@ -224,7 +224,7 @@ absl::Status Master::Impl::Cancel(const v1::CancelRequest& request) {
   }
   if ((*status)->state() == v1::JOB_STATE_CANCELLED) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      "job ", request.job_id(), " has already ended (", JobStateWord((*status)->state()), ")"));
+      "job ", request.job_id(), " has already ended (", JobStateInWords((*status)->state()), ")"));
 }
 
 void Master::Impl::Handle(rpc::Call<rpc::GetPlan> call) {
@@ -351,8 +351,9 @@ void Master::Impl::Handle(rpc::Call<rpc::GetLogs> call) {
   absl::StatusOr<const v1::JobStatus*> status = store_.Find(job_id);
   if (!status.ok()) return call.reply(status.status());
   if (!IsTerminal((*status)->state())) {
-    return call.reply(absl::FailedPreconditionError(absl::StrCat(
-        "job ", job_id, " is ", JobStateWord((*status)->state()), "; logs are kept when it ends")));
+    return call.reply(absl::FailedPreconditionError(
+        absl::StrCat("job ", job_id, " is ", JobStateInWords((*status)->state()),
+                     "; logs are kept when it ends")));
   }
   journal_.ReadLast(
       job_id, {v1::JournalRecord::kJobEnded},

@@ -88,7 +88,7 @@ v1::JobError EndOfLives(const v1::JobStatus& status, const JobLives& lives,
                {{"job", status.job_id()}, {"status", output.ToString()}});
     return MakeJobError(
         job_error::kMasterRestarted,
-        absl::StrCat("the master was restarted while the job was ", JobStateWord(status.state()),
+        absl::StrCat("the master was restarted while the job was ", JobStateInWords(status.state()),
                      ", and what it had staged cannot be looked at: ", output.message()),
         absl::StrCat("see whether ", places.output,
                      " is there and of this job; if not, remove what ", "begins with ",
@@ -100,12 +100,12 @@ v1::JobError EndOfLives(const v1::JobStatus& status, const JobLives& lives,
         absl::StrCat(lives.cut_short(),
                      " masters ended without a word while the job was under "
                      "way, at last when it was ",
-                     JobStateWord(status.state())),
+                     JobStateInWords(status.state())),
         "see in the master's log and the machine's why; if it was not the job, submit it again");
   }
   return MakeJobError(
       job_error::kMasterRestarted,
-      absl::StrCat("the master was restarted while the job was ", JobStateWord(status.state()),
+      absl::StrCat("the master was restarted while the job was ", JobStateInWords(status.state()),
                    ", and the journal does not have the plan that was given with it"),
       "submit the job again");
 }

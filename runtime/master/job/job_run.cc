@@ -56,7 +56,7 @@ void JobRun::StartDeadlineTimer() {
         Fail(MakeJobError(
             job_error::kDeadline,
             absl::StrCat("the job was not done within its deadline of ", deadline_ms,
-                         " ms (it was ", JobStateWord(machine_.state()), ")"),
+                         " ms (it was ", JobStateInWords(machine_.state()), ")"),
             "allow more time, add workers, or look at the plan for what limits the job"));
       }));
 }
@@ -81,7 +81,7 @@ absl::Status JobRun::Cancel(const std::string& reason) {
   }
   if (!machine_.can_end()) {
     return absl::FailedPreconditionError(absl::StrCat("job ", status_.job_id(), " is ",
-                                                      JobStateWord(machine_.state()),
+                                                      JobStateInWords(machine_.state()),
                                                       ", too late to cancel it"));
   }
   Apply(machine_.Cancel(MakeJobError(

@@ -297,6 +297,29 @@ TEST_F(MasterTest, CancelledJobIsCancelledHoweverOftenItIsAskedFor) {
   EXPECT_TRUE(absl::IsNotFound(first));
 }
 
+TEST_F(MasterTest, MessagesSayTheStateOfAJobAsItsStatusDoes) {
+  AddWorkers(2);
+  const auto id = Submit(Spec());
+  ASSERT_TRUE(id.ok());
+  const auto run_until = [&](v1::JobState state) {
+    for (int i = 0; i < 60'000 && StatusOf(*id).state() != state; ++i) {
+      RunFor(absl::Milliseconds(10));
+    }
+    ASSERT_EQ(StatusOf(*id).state(), state);
+  };
+  run_until(v1::JOB_STATE_RUNNING);
+  absl::Status told;
+  v1::GetLogsRequest logs;
+  logs.set_job_id(*id);
+  master().jobs().Send<rpc::GetLogs>(logs, [&](const auto& r) { told = r.status(); });
+  EXPECT_TRUE(absl::StrContains(told.message(), " is running; logs are kept")) << told;
+  run_until(v1::JOB_STATE_SUCCEEDED);
+  v1::CancelRequest request;
+  request.set_job_id(*id);
+  master().jobs().Send<rpc::Cancel>(request, [&](const auto& r) { told = r.status(); });
+  EXPECT_TRUE(absl::StrContains(told.message(), "has already ended (done)")) << told;
+}
+
 TEST_F(MasterTest, TaskErrorReachesTheUserWithItsLastWords) {
   AddWorkers(1);
   world_->FindWorker("worker-0")->faults().task_crashes = true;
