@@ -26,10 +26,10 @@ void AddCalibrate(CLI::App& app, const TakeCommand& take) {
       "Examples:\n"
       "  weir calibrate --master node1:7117\n"
       "  weir calibrate --output network.json --seconds 60\n"
-      "Finds channel rate, latency, slow ports, racks and limits, the gap between two transfers\n"
-      "of an order, and what ports and limits carry when all fetch from all.\n"
-      "No job may run meanwhile; jobs that are submitted wait. The master remembers the result,\n"
-      "unless its measurements contradict each other: then the exit status is 1.");
+      "Finds channel rate, latency, slow ports, racks and limits, the gap between two\n"
+      "transfers of an order, and what ports and limits carry when all fetch from all.\n"
+      "No job may run meanwhile; jobs that are submitted wait. The master remembers the\n"
+      "result, unless its measurements contradict each other: then it ends with 1.");
 }
 
 }  // namespace

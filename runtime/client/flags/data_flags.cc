@@ -37,7 +37,8 @@ void AddGenerate(CLI::App& data, const TakeCommand& take) {
       "Examples:\n"
       "  weir data generate terasort --records 10000000 -o records\n"
       "  weir data generate quantiles --records 1000000 -o numbers.csv\n"
-      "  weir data generate terasort --records 5000000 --first 5000000 --skew 0.5 -o in/second");
+      "  weir data generate terasort --records 5000000 --first 5000000 \\\n"
+      "    --skew 0.5 -o in/second");
 }
 
 void AddValidate(CLI::App& data, const TakeCommand& take) {
@@ -62,8 +63,9 @@ void AddValidate(CLI::App& data, const TakeCommand& take) {
   command.add_flag("--any-order", options->any_order, "Do not ask for an order of the keys");
   AddJson(command, options->json);
   command.footer(
-      "Prints records, order and a checksum that does not depend on the order. Exit code 1 when\n"
-      "something is wrong, with the file, the record and the byte; 4 when nothing can be read.\n"
+      "Prints records, order and a checksum that does not depend on the order.\n"
+      "Exit code 1 when something is wrong, with the file, the record and the byte;\n"
+      "4 when nothing can be read.\n"
       "Examples:\n"
       "  weir data validate terasort sorted\n"
       "  weir data validate terasort sorted --input records");
@@ -78,8 +80,8 @@ void AddDataCommands(CLI::App& app, const TakeCommand& take) {
   data->footer(
       "Examples:\n"
       "  weir data generate terasort --records 1000000 -o records\n"
-      "  weir run terasort records -o sorted && weir data validate terasort sorted --input "
-      "records");
+      "  weir run terasort records -o sorted &&\n"
+      "    weir data validate terasort sorted --input records");
   AddGenerate(*data, take);
   AddValidate(*data, take);
 }

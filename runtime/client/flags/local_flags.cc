@@ -83,8 +83,8 @@ void AddNew(CLI::App& app, const TakeCommand& take) {
   job.add_option("NAME", options->name, "Name of the job: letters, digits and '_'")->required();
   job.add_option("DIR", options->directory, "Folder to make for it (default: one of the name)");
   job.footer(
-      "The job counts rows and adds up numbers, as one to begin with; it builds where Weir's\n"
-      "headers are installed.\n"
+      "The job counts rows and adds up numbers, as one to begin with; it builds where\n"
+      "Weir's headers are installed.\n"
       "Examples:\n"
       "  weir new job user_totals && cd user_totals\n"
       "  cmake -B build && cmake --build build && ctest --test-dir build\n"
@@ -110,8 +110,8 @@ void AddLocalCommands(CLI::App& app, const TakeCommand& take) {
   verify_command.add_option("DIR", verify->output, "Output directory of a job")->required();
   AddJson(verify_command, verify->json);
   verify_command.footer(
-      "Exit code 1 when files are missing, too many, unreadable or not as the manifest says, or\n"
-      "when that makes no sense; 4 when there is no output of a job to check.\n"
+      "Exit code 1 when files are missing, too many, unreadable or not as the manifest\n"
+      "says, or when that makes no sense; 4 when there is no output of a job to check.\n"
       "Examples:\n  weir verify counts");
 
   AddNew(app, take);

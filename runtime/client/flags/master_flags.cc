@@ -68,8 +68,8 @@ void AddMasterDaemon(CLI::App& app, const TakeCommand& take) {
   command.footer(
       "Examples:\n"
       "  weir master\n"
-      "  weir master --listen 0.0.0.0:7117 --tls-cert m.pem --tls-key m.key --tls-ca ca.pem "
-      "--bisection-channels 4");
+      "  weir master --listen 0.0.0.0:7117 --tls-cert m.pem --tls-key m.key \\\n"
+      "    --tls-ca ca.pem --bisection-channels 4");
 }
 
 }  // namespace weir::client

@@ -240,10 +240,12 @@ void AddRun(CLI::App& app, const TakeCommand& take) {
   command.footer(
       "Examples:\n"
       "  weir run wordcount book.txt -o counts\n"
-      "  weir run wordcount /usr/share/common-licenses '/var/log/*.log' -o counts --set top=20\n"
+      "  weir run wordcount /usr/share/common-licenses '/var/log/*.log' \\\n"
+      "    -o counts --set top=20\n"
       "  weir run onebrc measurements.txt -o means --workers 4 --gantt plan.svg\n"
-      "stderr has a line of the plan, the progress and the first rows of the result; -v shows the\n"
-      "whole plan. Plan, Gantt chart and trace are also written to DIR/_weir.");
+      "stderr has a line of the plan, the progress and the first rows of the result;\n"
+      "-v shows the whole plan. Plan, Gantt chart and trace are also written to\n"
+      "DIR/_weir.");
 }
 
 // Listed here; its words never come so far (streaming_words.h).
@@ -274,7 +276,8 @@ void AddHadoop(CLI::App& app, const TakeCommand& take) {
       "  fs -mkdir -p | -put | -get | -getmerge | -cp | -mv | -rm -R PATH...\n"
       "  fs -ls -R | -cat | -du | -touchz | -test PATH...\n"
       "  jar hadoop-streaming.jar ...   as 'weir streaming'; logged as Hadoop does\n"
-      "Paths without file:// are of hdfs:///. Programs find the calls below 'weir hadoop-home'.\n"
+      "Paths without file:// are of hdfs:///. Programs find the calls below\n"
+      "'weir hadoop-home'.\n"
       "Examples:\n"
       "  weir hadoop fs -put books hdfs:///books\n"
       "  HADOOP_HOME=$(weir hadoop-home) python3 mr_job.py -r hadoop book.txt\n"
@@ -334,8 +337,8 @@ void AddSubmit(CLI::App& app, const TakeCommand& take) {
       "Examples:\n"
       "  weir submit wordcount /shared/books -o /shared/counts --master node1:7117\n"
       "  weir submit onebrc /shared/rows.txt -o /shared/means --wait\n"
-      "Paths must mean the same on the master and on all workers. --gantt, --trace, -v and\n"
-      "--progress-json need --wait; later 'weir explain' has the plan.");
+      "Paths must mean the same on the master and on all workers. --gantt, --trace, -v\n"
+      "and --progress-json need --wait; later 'weir explain' has the plan.");
   command.callback([options, take] {
     RefuseWithoutWait(*options);
     take(*options);

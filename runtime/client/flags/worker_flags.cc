@@ -131,8 +131,8 @@ void AddWorkerDaemon(CLI::App& app, const TakeCommand& take) {
   command.footer(
       "Examples:\n"
       "  weir worker\n"
-      "  weir worker --master node1:7117 --listen 10.0.0.7:7118 --data-listen 10.0.0.7:7119 "
-      "--insecure");
+      "  weir worker --master node1:7117 --listen 10.0.0.7:7118 \\\n"
+      "    --data-listen 10.0.0.7:7119 --insecure");
 }
 
 }  // namespace weir::client

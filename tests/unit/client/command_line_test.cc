@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "runtime/client/flags/exit_codes.h"
+#include "runtime/client/flags/streaming_words.h"
 #include "runtime/client/flags/written_help.h"
 
 namespace weir::client {
@@ -437,6 +438,23 @@ TEST(CommandLine, SentencesOfHelpAreWrappedForATerminal) {
   EXPECT_NE(run.find("--set NAME=VALUE ...        Parameter of the job, NAME=VALUE; may be"),
             std::string::npos)
       << run;
+}
+
+TEST(CommandLine, WhatIsWrittenByHandIsAsNarrow) {
+  const CommandTree tree = DescribeCommandLine({});
+  std::vector<std::pair<std::string, std::string>> written = {{"weir", tree.footer},
+                                                              {"streaming", StreamingHelp()}};
+  for (const CommandDescription& command : tree.commands) {
+    written.emplace_back(command.name, command.footer);
+    for (const CommandDescription& inner : command.commands) {
+      written.emplace_back(command.name + " " + inner.name, inner.footer);
+    }
+  }
+  for (const auto& [name, text] : written) {
+    for (const std::string& line : std::vector<std::string>(absl::StrSplit(text, '\n'))) {
+      EXPECT_LE(line.size(), 80U) << name << ": " << line;
+    }
+  }
 }
 
 TEST(CommandLine, AHelpWrittenByHandIsDataToo) {
