@@ -6,6 +6,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
+#include "runtime/base/standstill.h"
 #include "runtime/master/master_impl.h"
 #include "runtime/master/workers/call_back.h"
 #include "runtime/rpc/wire_version.h"

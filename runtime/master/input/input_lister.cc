@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
+#include "runtime/base/standstill.h"
 
 namespace weir::master {
 namespace {
@@ -53,9 +54,7 @@ void InputLister::List(Patience patience, Work work, Done done) {
   Listing& listing = listings_[id];
   listing.shared = std::make_shared<Shared>();
   listing.done = std::move(done);
-  listing.timer =
-      loop_.RunAt(loop_.Now() + patience.waits,
-                  callbacks_.Guard([this, id, patience] { EndPatience(id, patience); }));
+  RunAfter(id, patience.waits, [this, id, patience] { EndPatience(id, patience); });
   auto left =
       callbacks_.Guard([this, id](absl::StatusOr<InputList> input) { Left(id, std::move(input)); });
   pool_.Run([&loop = loop_, shared = listing.shared, work = std::move(work),
@@ -68,16 +67,22 @@ void InputLister::List(Patience patience, Work work, Done done) {
 }
 
 void InputLister::EndPatience(std::int64_t id, Patience patience) {
-  Listing& listing = listings_.at(id);
-  listing.timer.reset();
+  const Listing& listing = listings_.at(id);
   const absl::Duration more = patience.lists - patience.waits;
   if (more <= absl::ZeroDuration() || !listing.shared->turn.has_begun()) {
     return GiveUp(id, patience.waits);
   }
-  listing.timer =
-      loop_.RunAt(loop_.Now() + more, callbacks_.Guard([this, id, lists = patience.lists] {
+  RunAfter(id, more, [this, id, lists = patience.lists] { GiveUp(id, lists); });
+}
+
+// A master that stood still, and its pool with it, has as long as ever to hear what was listed.
+void InputLister::RunAfter(std::int64_t id, absl::Duration patience, env::Task end) {
+  const MonoTime until = loop_.Now() + patience;
+  listings_.at(id).timer = loop_.RunAt(
+      until, callbacks_.Guard([this, id, patience, until, end = std::move(end)]() mutable {
         listings_.at(id).timer.reset();
-        GiveUp(id, lists);
+        if (loop_.Now() - until >= kStandstill) return RunAfter(id, patience, std::move(end));
+        end();
       }));
 }
 

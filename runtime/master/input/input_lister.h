@@ -88,6 +88,7 @@ class InputLister {
 
   /// Nobody waits for it longer than that; one that is under way has until `lists`.
   void EndPatience(std::int64_t id, Patience patience);
+  void RunAfter(std::int64_t id, absl::Duration patience, env::Task end);
   void GiveUp(std::int64_t id, absl::Duration waited);
   /// It is out of the pool: through, or given up before.
   void Left(std::int64_t id, absl::StatusOr<InputList> input);

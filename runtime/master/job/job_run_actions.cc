@@ -10,6 +10,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
+#include "runtime/base/standstill.h"
 #include "runtime/master/job/job_run.h"
 #include "runtime/master/job/submission.h"
 

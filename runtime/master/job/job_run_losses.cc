@@ -9,6 +9,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
+#include "runtime/base/standstill.h"
 #include "runtime/master/job/job_run.h"
 #include "runtime/master/planning/cluster_profile.h"
 #include "runtime/master/planning/given_plan.h"

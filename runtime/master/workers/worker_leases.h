@@ -18,10 +18,6 @@ namespace weir::master {
 using WorkerId = std::int64_t;
 using Epoch = std::int64_t;
 
-/// A master that looks at its leases so much too late stood still: it was stopped, or its machine
-/// was. Turns of its loop take milliseconds.
-inline constexpr absl::Duration kStandstill = absl::Seconds(1);
-
 /// A worker whose heartbeat is overdue.
 struct SilentWorker {
   WorkerId worker = 0;

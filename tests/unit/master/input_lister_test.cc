@@ -110,6 +110,23 @@ TEST_F(InputListerTest, OneThatWaitsBehindItNamesItAndNeverBegins) {
   EXPECT_EQ(num_listed_, 1);
 }
 
+TEST_F(InputListerTest, TimeInWhichTheMasterStoodStillIsNoPathsSilence) {
+  List("/in/a");
+  List("/in/hung");
+  loop_->Hang();
+  RunFor(absl::Minutes(20));
+  loop_->GoOn();
+  RunFor(absl::Milliseconds(1));
+  EXPECT_FALSE(answers_[0]) << "what was listed meanwhile is heard first";
+  thread_.RunNext();
+  RunFor(absl::Milliseconds(1));
+  ASSERT_TRUE(answers_[0] && answers_[0]->ok());
+  EXPECT_FALSE(answers_[1]);
+  RunFor(absl::Seconds(50));
+  ASSERT_TRUE(answers_[1]) << "as long as ever";
+  EXPECT_TRUE(absl::IsResourceExhausted(answers_[1]->status())) << answers_[1]->status();
+}
+
 TEST_F(InputListerTest, HasRoomForSoManyAndForMoreOnceTheyAreThrough) {
   for (std::int64_t i = 0; i < limits::kListingsMax; ++i) {
     ASSERT_TRUE(lister_->Room().ok()) << i;
