@@ -218,7 +218,6 @@ v1::TransferGrant OrderBuilder::BuildGrant(const TransferStart& start, double gr
     }
   }
   grant.set_job_token(options_.job_token);
-  grant.set_producer_step(transfer.producer);
   grant.set_section_offset(start.section_offset);
   grant.set_section_bytes(start.section_bytes);
   grant.set_concurrent(start.concurrent);
