@@ -93,6 +93,7 @@ class Master::Impl {
   /// Goes on to Recovered once every output is settled, or limits::kSettleWait is over.
   void Settle(JobHistory history, absl::AnyInvocable<void(absl::Status)> on_ready);
   void SettleOutput(const std::string& output, UnsettledOutput& unsettled);
+  void AwaitOutput(const std::string& output, UnsettledOutput& unsettled);
   void GiveUpOutput(const std::string& output);
   // By value: the name given is often part of what ends here.
   void Settled(std::string output, std::vector<PublishedParts> published);

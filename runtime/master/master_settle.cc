@@ -15,6 +15,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
+#include "runtime/base/standstill.h"
 #include "runtime/master/job/job_machine.h"
 #include "runtime/master/master_impl.h"
 
@@ -47,8 +48,16 @@ void Master::Impl::SettleOutput(const std::string& output, UnsettledOutput& unse
       callbacks_.Guard([this, output](std::vector<PublishedParts> published) {
         Settled(output, std::move(published));
       }));
-  unsettled.timer = seams_.loop.RunAt(seams_.loop.Now() + limits::kSettleMax,
-                                      callbacks_.Guard([this, output] { GiveUpOutput(output); }));
+  AwaitOutput(output, unsettled);
+}
+
+// A master that stood still, and its pool with it, has as long as ever to hear what was found.
+void Master::Impl::AwaitOutput(const std::string& output, UnsettledOutput& unsettled) {
+  const MonoTime until = seams_.loop.Now() + limits::kSettleMax;
+  unsettled.timer = seams_.loop.RunAt(until, callbacks_.Guard([this, output, until] {
+    if (seams_.loop.Now() - until < kStandstill) return GiveUpOutput(output);
+    AwaitOutput(output, unsettled_.at(output));
+  }));
 }
 
 void Master::Impl::GiveUpOutput(const std::string& output) {

@@ -236,6 +236,25 @@ TEST_F(SlowStorageTest, AJournalThatDoesNotAnswerIsSaidToThoseWhoSubmit) {
       1);
 }
 
+// It answers while the master stands still, later than it would be waited for.
+TEST_F(SlowStorageTest, WhatAnOutputSaysToAMasterThatStandsStillIsHeardFirst) {
+  const std::string id = SubmitTo("/out/x");
+  RunUntil(id, v1::JOB_STATE_RUNNING);
+  const int masters = world_->num_masters();
+  world_->RestartMaster(absl::Milliseconds(500));
+  while (world_->num_masters() == masters) ASSERT_TRUE(world_->time().RunNext());
+  Hang("read", "/out/x/manifest.json", limits::kSettleMax + absl::Seconds(30));
+  bool stopped = false;
+  world_->After(absl::Minutes(1), [&] {
+    world_->HangMaster(limits::kSettleMax + absl::Minutes(1));
+    stopped = true;
+  });
+  RunFor(limits::kSettleMax + absl::Minutes(2) + absl::Seconds(2));
+  ASSERT_TRUE(stopped);
+  const v1::JobStatus status = StatusOf(id);
+  EXPECT_NE(status.state(), v1::JOB_STATE_FAILED) << DescribeJobError(status.error());
+}
+
 TEST_F(SlowStorageTest, AJobWhoseOutputNeverAnswersEndsByItsName) {
   const std::string hung = SubmitTo("/out/hung");
   RunUntil(hung, v1::JOB_STATE_RUNNING);
