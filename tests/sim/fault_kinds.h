@@ -2,7 +2,7 @@
 
 // Clusters, jobs and what is done to them: what kinds of faults are made of. Upstream: scenario.cc
 // (what happens to processes, disks and tasks), ground_faults.cc (to networks, clocks and
-// machines). Downstream: World.
+// machines), passing_faults.cc (what ends again). Downstream: World.
 
 #include <algorithm>
 #include <cstdint>
@@ -247,5 +247,7 @@ struct Kind {
 
 /// What happens to the ground: networks, clocks, disks, the machines themselves.
 absl::Span<const Kind> GroundFaults();
+/// What passes, or takes files with it.
+absl::Span<const Kind> PassingFaults();
 
 }  // namespace weir::sim

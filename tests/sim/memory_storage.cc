@@ -169,20 +169,25 @@ absl::StatusOr<std::unique_ptr<env::FileLock>> MemoryStorage::TakeLock(const std
   return std::make_unique<Lock>(it->second);
 }
 
-absl::Status MemoryStorage::WriteFileAtomically(const std::string& path, std::string_view content) {
+absl::Status MemoryStorage::Write(const std::string& path, std::string_view content, bool synced) {
   if (absl::Status gate = Enter("write", path); !gate.ok()) return gate;
   if (absl::Status room = CheckRoom("write", path); !room.ok()) return room;
   files_[path] = Sized(static_cast<std::int64_t>(content.size()));
   files_[path]->content = std::string(content);
+  files_[path]->synced = synced;
   return absl::OkStatus();
 }
 
+absl::Status MemoryStorage::WriteFileAtomically(const std::string& path, std::string_view content) {
+  return Write(path, content, /*synced=*/true);
+}
+
 absl::Status MemoryStorage::WriteNamed(const std::string& path, std::string_view content) {
-  return WriteFileAtomically(path, content);
+  return Write(path, content, /*synced=*/true);
 }
 
 absl::Status MemoryStorage::WriteFile(const std::string& path, std::string_view content) {
-  return WriteFileAtomically(path, content);
+  return Write(path, content, /*synced=*/false);
 }
 
 absl::Status MemoryStorage::WriteSized(const std::string& path, std::int64_t bytes) {
@@ -264,7 +269,10 @@ absl::Status MemoryStorage::WriteAt(const std::string& path, std::int64_t offset
 
 absl::Status MemoryStorage::Seal(const std::string& path, bool /*executable*/) {
   if (absl::Status gate = Enter("sync", path); !gate.ok()) return gate;
-  return files_.contains(path) ? absl::OkStatus() : Failed(ENOENT, "sync", path);
+  const auto it = files_.find(path);
+  if (it == files_.end()) return Failed(ENOENT, "sync", path);
+  it->second->synced = true;
+  return absl::OkStatus();
 }
 
 absl::Status MemoryStorage::Rename(const std::string& from, const std::string& to) {
@@ -329,6 +337,41 @@ absl::Status MemoryStorage::RemoveAll(const std::string& path) {
 absl::StatusOr<std::int64_t> MemoryStorage::FreeBytes(const std::string& path) {
   if (absl::Status gate = Enter("free", path); !gate.ok()) return gate;
   return full_ ? 0 : std::int64_t{1} << 40;
+}
+
+void MemoryStorage::Tear(File& file, SeededRandom& random) {
+  const std::int64_t bytes = file.bytes();
+  if (bytes == 0) return;
+  const std::int64_t left = random.Between(0, bytes - 1);
+  if (random.Chance(0.5)) {
+    file.content.resize(std::min(file.content.size(), static_cast<std::size_t>(left)));
+    std::erase_if(file.written, [left](const auto& range) { return range.first >= left; });
+    if (!file.written.empty()) {
+      std::int64_t& end = file.written.rbegin()->second;
+      end = std::min(end, left);
+    }
+    return;
+  }
+  // The length reached the disk; of the bytes one in the middle, at least, did not.
+  for (std::size_t i = static_cast<std::size_t>(left); i < file.content.size(); ++i) {
+    file.content[i] = '\0';
+  }
+  if (file.content.empty()) file.written = {{bytes, bytes}};
+}
+
+void MemoryStorage::LosePower(const std::string& directory, SeededRandom& random) {
+  std::vector<std::string> gone;
+  const auto end = files_.lower_bound(Behind(directory));
+  for (auto it = files_.upper_bound(Below(directory)); it != end; ++it) {
+    File& file = *it->second;
+    if (file.is_directory || file.synced || random.Chance(0.4)) continue;
+    if (random.Chance(0.3)) {
+      gone.push_back(it->first);
+    } else {
+      Tear(file, random);
+    }
+  }
+  for (const std::string& path : gone) files_.erase(path);
 }
 
 std::vector<std::string> MemoryStorage::Paths() const {

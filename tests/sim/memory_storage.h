@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/env/storage.h"
+#include "tests/sim/virtual_time.h"
 
 namespace weir::sim {
 
@@ -56,6 +57,9 @@ class MemoryStorage final : public env::Storage {
   /// Every path, sorted.
   std::vector<std::string> Paths() const;
   void SetFull(bool full) { full_ = full; }
+  /// Of each file below `directory` that was not synced: it is whole, or gone, or cut short, or as
+  /// long as it was with bytes that nobody wrote.
+  void LosePower(const std::string& directory, SeededRandom& random);
   /// False: as NFS and most of FUSE, which know no exchange.
   void SetExchanges(bool exchanges) { exchanges_ = exchanges; }
   /// From now on the directory is a mount point, which cannot be renamed.
@@ -74,12 +78,15 @@ class MemoryStorage final : public env::Storage {
     std::map<std::int64_t, std::int64_t>
         written;  // begin and end of what was written, not adjacent
     bool locked = false;
+    bool synced = false;
     std::int64_t bytes() const { return written.empty() ? 0 : written.rbegin()->second; }
   };
   class Lock;
   static std::shared_ptr<File> Sized(std::int64_t bytes);
   env::FileInfo InfoOf(const std::string& path, const File& file) const;
   absl::Status Enter(const char* operation, const std::string& path) const;
+  absl::Status Write(const std::string& path, std::string_view content, bool synced);
+  static void Tear(File& file, SeededRandom& random);
   // What every write asks: may there be a file of this name?
   absl::Status CheckRoom(const char* what, const std::string& path) const;
   absl::Status CheckParent(const std::string& path) const;

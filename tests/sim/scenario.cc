@@ -300,6 +300,7 @@ const std::vector<const Kind*>& AllKinds() {
     std::vector<const Kind*> kinds;
     for (const Kind& kind : kProcessFaults) kinds.push_back(&kind);
     for (const Kind& kind : GroundFaults()) kinds.push_back(&kind);
+    for (const Kind& kind : PassingFaults()) kinds.push_back(&kind);
     return kinds;
   }();
   return all;

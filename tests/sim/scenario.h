@@ -64,7 +64,9 @@ struct Scenario {
 /// and, every second round, one or two more kinds in the same run.
 inline constexpr std::uint64_t kProcessFaultKinds = 19;
 inline constexpr std::uint64_t kGroundFaultKinds = 18;
-inline constexpr std::uint64_t kScenarioKinds = kProcessFaultKinds + kGroundFaultKinds;
+inline constexpr std::uint64_t kPassingFaultKinds = 7;
+inline constexpr std::uint64_t kScenarioKinds =
+    kProcessFaultKinds + kGroundFaultKinds + kPassingFaultKinds;
 
 Scenario DrawScenario(std::uint64_t seed, bool print);
 

@@ -16,6 +16,8 @@ class World;
 
 /// One life of a worker: started again, it is another one.
 struct SimProcess {
+  SimProcess(World& in, WorkerModel what);
+
   World& world;
   const WorkerModel model;
   WorkerFaults faults;

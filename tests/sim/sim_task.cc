@@ -11,6 +11,7 @@
 #include "jobs/api/element.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/base/limits.h"
 #include "tests/sim/world.h"
 
 namespace weir::sim {
@@ -18,6 +19,8 @@ namespace {
 
 constexpr absl::Duration kTaskStart = absl::Milliseconds(20);
 constexpr absl::Duration kTaskStop = absl::Milliseconds(10);
+// What a step does of its input that hangs behind it.
+constexpr double kHungShare = 0.5;
 // One block header, as a real section has.
 constexpr std::int64_t kSectionHeaderBytes = 32;
 
@@ -203,8 +206,30 @@ absl::Status SimTask::Run(v1::TaskCommand::Run run) {
   process_.world.Note(absl::StrCat(process_.name(), " step ", order.step(), " of ", job_id_));
   state_ = State::kRunning;
   process_.world.StepBegins(process_.name(), order);
-  After(takes_, [this] { FinishStep(); });
+  hangs_ = process_.faults.task_hangs;
+  if (hangs_) {
+    After(kHungShare * takes_ + limits::kTaskSilence, [this] { Hang(); });
+  } else {
+    After(takes_, [this] { FinishStep(); });
+  }
   return absl::OkStatus();
+}
+
+// As TaskSupervisor, which sees no progress, kills the process and waits for its end for a while.
+void SimTask::Hang() {
+  const absl::Duration outlives = process_.faults.task_outlives_kill;
+  const absl::Duration waited = std::min(outlives, absl::Duration(limits::kTaskKillGrace));
+  lingers_until_ = process_.loop->Now() + outlives;
+  After(waited, [this] {
+    v1::JobError error = MakeJobError(job_error::kTaskHung, "no progress (simulated)");
+    if (lingers_until_ > process_.loop->Now()) {
+      state_ = State::kLingering;
+      After(lingers_until_ - process_.loop->Now(), [this] { End(); });
+    } else {
+      End();
+    }
+    listener_.on_failed(std::move(error));
+  });
 }
 
 Content SimTask::ContentOfInputs() const {
@@ -338,14 +363,27 @@ absl::Status SimTask::WriteOutput(std::int64_t output_bytes, v1::StepResult& res
   return process_.storage.WriteSized(order.part_path(), output_bytes);
 }
 
-void SimTask::FinishStep() {
-  const v1::StepOrder& order = run_.order();
+std::optional<v1::JobError> SimTask::EarlyEnd() const {
   if (process_.faults.task_crashes) {
     v1::JobError error =
         MakeJobError(job_error::kTaskCrashed, "the task was ended by signal SIGSEGV (simulated)");
     error.set_stderr_tail("last words of the task\n");
+    return error;
+  }
+  if (process_.faults.task_is_killed_for_memory) {
+    v1::JobError error =
+        MakeJobError(job_error::kOutOfMemory, "the kernel's OOM killer ended the task (simulated)");
+    error.set_fault_of(v1::FAULT_OF_WORKER);
+    return error;
+  }
+  return std::nullopt;
+}
+
+void SimTask::FinishStep() {
+  const v1::StepOrder& order = run_.order();
+  if (std::optional<v1::JobError> error = EarlyEnd()) {
     End();
-    return listener_.on_failed(std::move(error));
+    return listener_.on_failed(*std::move(error));
   }
   if (process_.faults.user_errors) {
     v1::StepResult failed;
@@ -399,7 +437,8 @@ void SimTask::Stop(env::Task done) {
     return process_.loop->Post(std::move(done));
   }
   state_ = State::kStopping;
-  After(kTaskStop, [this, done = std::move(done)]() mutable {
+  const absl::Duration lingers = lingers_until_ - process_.loop->Now();
+  After(std::max(kTaskStop, lingers), [this, done = std::move(done)]() mutable {
     End();
     done();
   });
@@ -407,10 +446,10 @@ void SimTask::Stop(env::Task done) {
 
 std::optional<worker::JobTask::Progress> SimTask::progress() const {
   if (state_ != State::kRunning) return std::nullopt;
-  const double share =
-      takes_ > absl::ZeroDuration()
-          ? std::min(1.0, absl::FDivDuration(process_.loop->Now() - began_, takes_))
-          : 1;
+  const double share = takes_ > absl::ZeroDuration()
+                           ? std::min(hangs_ ? kHungShare : 1.0,
+                                      absl::FDivDuration(process_.loop->Now() - began_, takes_))
+                           : 1;
   return Progress{run_.order().step(),
                   static_cast<std::int64_t>(share * static_cast<double>(input_bytes_))};
 }

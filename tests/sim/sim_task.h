@@ -49,12 +49,15 @@ class SimTask final : public worker::JobTask {
   std::string OutputTailBytes(std::size_t bytes_max) const override;
 
  private:
-  enum class State { kNew, kStarting, kIdle, kRunning, kStopping, kGone };
+  enum class State { kNew, kStarting, kIdle, kRunning, kLingering, kStopping, kGone };
   void After(absl::Duration delay, env::Task task);
   void Disarm();
   void End();
   absl::Status CheckInputs() const;
   void FinishStep();
+  /// How the process ends in place of a result; nothing: it goes on.
+  std::optional<v1::JobError> EarlyEnd() const;
+  void Hang();
   absl::Status WriteOutput(std::int64_t output_bytes, v1::StepResult& result);
   Content ContentOfInputs() const;
   Content ContentOfLoop();
@@ -83,6 +86,8 @@ class SimTask final : public worker::JobTask {
   Content content_;  // what the step makes; empty where nobody knows
   MonoTime began_;
   absl::Duration takes_;
+  bool hangs_ = false;      // the step that runs will have no end
+  MonoTime lingers_until_;  // killed, it does not die before that
   std::optional<env::EventLoop::TimerId> timer_;
 };
 

@@ -34,13 +34,14 @@ std::string LastName(const std::string& path) { return path.substr(path.rfind('/
 
 }  // namespace
 
+SimProcess::SimProcess(World& in, WorkerModel what)
+    : world(in),
+      model(std::move(what)),
+      loop(std::make_shared<ProcessLoop>(in.time())),
+      storage(in.disks(), DiskOf(model), in.storage(), faults, model.machine_start) {}
+
 SimWorker::SimWorker(World& world, WorkerModel model)
-    : process_{world,
-               std::move(model),
-               {},
-               std::make_shared<ProcessLoop>(world.time()),
-               WorkerStorage(world.disks(), DiskOf(process_.model), world.storage(),
-                             process_.faults)},
+    : process_(world, std::move(model)),
       watch_(world, process_.name()),
       disk_pool_(process_.loop, world.random(), kDiskWorkMax),
       tasks_(process_),
@@ -56,7 +57,11 @@ SimWorker::SimWorker(World& world, WorkerModel model)
                                                        .cluster = cluster_,
                                                        .runs = runs_,
                                                        .server = server_,
-                                                       .fetcher = fetcher_}) {}
+                                                       .fetcher = fetcher_,
+                                                       .check_run = [this](const v1::RunInfo& run) {
+                                                         return process_.storage.CheckWritten(
+                                                             run.path(), 0, run.bytes());
+                                                       }}) {}
 
 template <typename Method>
 void SimWorker::ToDaemon::Carry(rpc::Call<Method> call) {
@@ -115,6 +120,18 @@ void SimWorker::Kill() {
   process_.world.data_plane().OnKilled(process_);
 }
 
+void SimWorker::LoseFiles() {
+  for (const std::string& directory : Directories()) {
+    process_.world.disks().RemoveAll(directory).IgnoreError();
+  }
+}
+
+void SimWorker::LosePower() {
+  for (const std::string& directory : Directories()) {
+    process_.world.disks().LosePower(directory, process_.world.random());
+  }
+}
+
 void SimWorker::Drain(absl::Duration at_most, env::Task stopped) {
   ProcessLoop& loop = *process_.loop;
   process_.world.Note(absl::StrCat(process_.name(), " drains"));
@@ -157,15 +174,22 @@ std::vector<std::string> SimWorker::HeldJobs() {
   return {held.begin(), held.end()};
 }
 
-std::vector<std::string> SimWorker::StrayDirectories() {
-  std::vector<std::string> strays;
+std::vector<std::string> SimWorker::Directories() {
+  std::vector<std::string> directories;
+  const std::string own = absl::StrCat("weir-worker-", process_.name(), "-");
   const auto entries = process_.storage.List(process_.storage.own_disk());
-  if (!entries.ok()) return {entries.status().ToString()};
+  if (!entries.ok()) return directories;
   for (const env::FileInfo& entry : *entries) {
-    const bool of_this_name =
-        absl::StrContains(entry.path, absl::StrCat("weir-worker-", process_.name(), "-"));
-    if (of_this_name && entry.path != daemon_.directory()) strays.push_back(entry.path);
+    if (absl::StrContains(entry.path, own)) directories.push_back(entry.path);
   }
+  return directories;
+}
+
+std::vector<std::string> SimWorker::StrayDirectories() {
+  const absl::Status there = process_.storage.Stat(process_.storage.own_disk()).status();
+  if (!there.ok()) return {there.ToString()};
+  std::vector<std::string> strays = Directories();
+  std::erase(strays, daemon_.directory());
   return strays;
 }
 

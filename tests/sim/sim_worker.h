@@ -31,6 +31,11 @@ class SimWorker {
   void Start();
   /// Ends the process as SIGKILL does: its files stay, its locks and connections go.
   void Kill();
+  /// What the process left on its disk is gone. Requires: it was killed.
+  void LoseFiles();
+  /// What it wrote and did not sync may be gone, cut short, or not what was written. Requires: it
+  /// was killed.
+  void LosePower();
   /// As SIGTERM does: it drains for at most so long, then stops and calls `stopped`.
   void Drain(absl::Duration at_most, env::Task stopped = nullptr);
   void Hang();
@@ -78,6 +83,9 @@ class SimWorker {
   template <typename Response>
   void OnAnswer(const Response&) {}
   void OnAnswer(const v1::RegisterResponse& response);
+
+  // Those of all lives of its name, named or about to be.
+  std::vector<std::string> Directories();
 
   SimProcess process_;
   OrderWatch watch_;

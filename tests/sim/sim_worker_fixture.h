@@ -27,6 +27,7 @@ struct ScriptedMaster {
     response.set_lease_ms(6000);
     response.set_heartbeat_ms(500);
     epochs[call.request.identity().name()] = last_epoch;
+    registrations.push_back(std::move(call.request));
     call.reply(std::move(response));
   }
   void Handle(rpc::Call<rpc::Heartbeat> call) {
@@ -50,6 +51,7 @@ struct ScriptedMaster {
   bool silent = false;
   std::int64_t last_epoch = 0;
   std::map<std::string, std::int64_t> epochs;
+  std::vector<v1::RegisterRequest> registrations;
   std::vector<v1::HeartbeatRequest> heartbeats;
   std::vector<v1::ReportStepRequest> steps;
   std::vector<v1::ReportTransferRequest> nearly_done;

@@ -3,6 +3,8 @@
 
 #include "tests/sim/sim_worker.h"
 
+#include <cstddef>
+
 #include "runtime/base/job_errors.h"
 #include "tests/sim/sim_worker_fixture.h"
 
@@ -119,6 +121,73 @@ TEST_F(SimWorkerTest, ACrashFailsThisStepAndTheNextBeginsWithAnotherTask) {
   EXPECT_TRUE(Release("a").ok());
   EXPECT_THAT(At("a").HeldJobs(), IsEmpty());
   EXPECT_THAT(world_.wrong(), IsEmpty());
+}
+
+TEST_F(SimWorkerTest, ATaskThatIsKilledForMemoryIsItsWorkersFault) {
+  StartWorkers({"a"});
+  ASSERT_TRUE(Prepare("a").ok());
+  At("a").faults().task_is_killed_for_memory = true;
+  ASSERT_TRUE(StartStep("a", Map(0, 1)).ok());
+  RunFor(absl::Seconds(1));
+  ASSERT_EQ(master_.steps.size(), 1u);
+  EXPECT_EQ(master_.steps[0].result().error().code(), job_error::kOutOfMemory);
+  EXPECT_EQ(master_.steps[0].result().error().fault_of(), v1::FAULT_OF_WORKER);
+}
+
+// Half of the map, 8 s in which nothing is seen of it, and 2 s in which it does not die.
+TEST_F(SimWorkerTest, ATaskThatHangsIsKilledAndNoStepBeginsBeforeItIsGone) {
+  StartWorkers({"a"});
+  ASSERT_TRUE(Prepare("a").ok());
+  At("a").faults().task_hangs = true;
+  At("a").faults().task_outlives_kill = absl::Seconds(4);
+  ASSERT_TRUE(StartStep("a", Map(0, kSecondOfMap)).ok());
+  RunFor(absl::Seconds(10));
+  EXPECT_THAT(master_.steps, IsEmpty());
+  ASSERT_EQ(master_.heartbeats.back().progress_size(), 1);
+  EXPECT_EQ(master_.heartbeats.back().progress(0).input_bytes_done(), kSecondOfMap / 2);
+  RunFor(absl::Seconds(1));
+  ASSERT_EQ(master_.steps.size(), 1u);
+  EXPECT_EQ(master_.steps[0].result().error().code(), job_error::kTaskHung);
+  At("a").faults().task_hangs = false;
+  EXPECT_TRUE(absl::IsUnavailable(StartStep("a", Map(1, 1)))) << "its process is still there";
+  RunFor(absl::Seconds(2));
+  ASSERT_TRUE(StartStep("a", Map(1, 1)).ok());
+  RunFor(absl::Seconds(1));
+  ASSERT_EQ(master_.steps.size(), 2u);
+  EXPECT_FALSE(master_.steps[1].result().has_error());
+  EXPECT_TRUE(Release("a").ok());
+  EXPECT_THAT(At("a").HeldJobs(), IsEmpty());
+  EXPECT_THAT(world_.wrong(), IsEmpty());
+}
+
+TEST_F(SimWorkerTest, AfterAPowerCutAWorkerTellsOfRunsThatAreWholeAlone) {
+  constexpr int kRuns = 40;
+  StartWorkers({"a"});
+  ASSERT_TRUE(Prepare("a").ok());
+  for (int step = 0; step < kRuns; ++step) {
+    ASSERT_TRUE(StartStep("a", Map(step, 1000)).ok());
+    RunFor(absl::Milliseconds(100));
+  }
+  ASSERT_EQ(master_.steps.size(), std::size_t{kRuns});
+  world_.CutPower("a", /*silent=*/false);
+  StartWorkers({"a"});
+  ASSERT_EQ(master_.registrations.back().held_size(), 1);
+  const v1::HeldJob& held = master_.registrations.back().held(0);
+  EXPECT_GT(held.runs_size(), 0);
+  EXPECT_LT(held.runs_size(), kRuns / 2) << "of a run and its record, both have to be whole";
+  for (const v1::HeldRun& run : held.runs()) {
+    const v1::RunInfo& info = run.result().run();
+    EXPECT_TRUE(world_.disks().CheckWritten(info.path(), 0, info.bytes()).ok()) << info.run_id();
+  }
+}
+
+TEST_F(SimWorkerTest, AWorkerThatIsBackWithoutItsFilesTellsOfNone) {
+  MakeRun({"a"});
+  world_.KillWorker("a");
+  world_.LoseFiles("a");
+  StartWorkers({"a"});
+  ASSERT_EQ(master_.registrations.size(), 2u);
+  EXPECT_EQ(master_.registrations.back().held_size(), 0);
 }
 
 TEST_F(SimWorkerTest, ALostLeaseEndsTheJobAndRegistersAgain) {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/time/time.h"
+
 namespace weir::sim {
 
 /// What a worker is and how long its work takes.
@@ -21,16 +23,22 @@ struct WorkerModel {
   double store_seconds_per_byte = 1 / 1.25e8;
   /// How much slower than the model it computes, sends and receives.
   double slowness = 1;
+  /// Which start of its machine this is; the world says so (World::CutPower).
+  std::uint64_t machine_start = 1;
 };
 
 /// Faults that are switched on and off while it runs.
 struct WorkerFaults {
   bool disk_full = false;
   bool task_crashes = false;
-  bool user_errors = false;      // the job's code fails there, and its task lives on
-  bool unpacking_fails = false;  // of archives, by its work directory, as a task starts
-  double cpu_slowness = 1;       // of steps that begin from now on
-  double network_slowness = 1;   // of what begins to move from now on
+  bool user_errors = false;  // the job's code fails there, and its task lives on
+  bool task_is_killed_for_memory = false;
+  bool task_hangs = false;            // each that begins a step from now on
+  absl::Duration task_outlives_kill;  // those that hung: for so long they wait for a disk
+  bool unpacking_fails = false;       // of archives, by its work directory, as a task starts
+  double cpu_slowness = 1;            // of steps that begin from now on
+  double network_slowness = 1;        // of what begins to move from now on
+  bool healed = false;                // something of this was switched on once, and off again
 };
 
 }  // namespace weir::sim

@@ -42,7 +42,9 @@ void WorkerStorage::DropLocks() {
 }
 
 absl::StatusOr<env::FileInfo> WorkerStorage::Stat(const std::string& path) {
-  return Of(path).Stat(path);
+  absl::StatusOr<env::FileInfo> info = Of(path).Stat(path);
+  if (info.ok()) info->version.machine = machine_start_;
+  return info;
 }
 
 absl::StatusOr<std::vector<env::FileInfo>> WorkerStorage::List(const std::string& directory) {

@@ -3,6 +3,7 @@
 // Files as one simulated worker sees them. Upstream: the worker daemon, and the fakes below it.
 // Downstream: MemoryStorage, which outlives the worker.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,8 +19,12 @@ namespace weir::sim {
 class WorkerStorage final : public env::Storage {
  public:
   WorkerStorage(MemoryStorage& disks, std::string own_disk, MemoryStorage& shared,
-                const WorkerFaults& faults)
-      : disks_(disks), own_disk_(std::move(own_disk)), shared_(shared), faults_(faults) {}
+                const WorkerFaults& faults, std::uint64_t machine_start)
+      : disks_(disks),
+        own_disk_(std::move(own_disk)),
+        shared_(shared),
+        faults_(faults),
+        machine_start_(machine_start) {}
 
   const std::string& own_disk() const { return own_disk_; }
   /// What the kernel does when a process has ended.
@@ -68,6 +73,7 @@ class WorkerStorage final : public env::Storage {
   const std::string own_disk_;
   MemoryStorage& shared_;
   const WorkerFaults& faults_;
+  const std::uint64_t machine_start_;
   std::vector<std::shared_ptr<std::unique_ptr<env::FileLock>>> locks_;
 };
 

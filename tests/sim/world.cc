@@ -168,7 +168,8 @@ void World::CrashMasterInJournal(int writes, bool written, absl::Duration pause)
   });
 }
 
-void World::StartWorker(const WorkerModel& model) {
+void World::StartWorker(WorkerModel model) {
+  model.machine_start = 1 + machine_restarts_[model.name];
   auto worker = std::make_unique<SimWorker>(*this, model);
   network_.Attach(worker->control_endpoint(), Endpoint{worker->loop(), nullptr, &worker->api()});
   Note(absl::StrCat(model.name, " starts"));
@@ -240,22 +241,56 @@ void World::UpgradeWorker(const std::string& name, absl::Duration at_most, absl:
   });
 }
 
-void World::FillDisk(const std::string& name) {
-  Note(absl::StrCat("disk of ", name, " is full"));
+void World::SetFull(const std::string& name, bool full) {
   const std::string domain = FindWorker(name)->model().handover_domain;
   for (const auto& [other, worker] : workers_) {
     const bool same = !domain.empty() && worker->model().handover_domain == domain;
-    if (same || other == name) worker->faults().disk_full = true;
+    if (!same && other != name) continue;
+    WorkerFaults& faults = worker->faults();
+    faults.healed = faults.healed || (faults.disk_full && !full);
+    faults.disk_full = full;
   }
+}
+
+void World::FillDisk(const std::string& name) {
+  Note(absl::StrCat("disk of ", name, " is full"));
+  SetFull(name, true);
+}
+
+void World::MakeRoom(const std::string& name) {
+  Note(absl::StrCat("disk of ", name, " has room again"));
+  SetFull(name, false);
+}
+
+void World::LoseFiles(const std::string& name) {
+  SimWorker* const worker = FindWorker(name);
+  if (worker == nullptr || worker->loop()->alive()) return;
+  Note(absl::StrCat("files of ", name, " are gone"));
+  worker->LoseFiles();
+}
+
+void World::CutPower(const std::string& name, bool silent) {
+  SimWorker* const worker = FindWorker(name);
+  if (worker == nullptr) return;
+  Note(absl::StrCat(name, " has no power"));
+  if (silent) {
+    ChangeCuts("nobody hears of it", [&](Cuts& cuts) { cuts.CutBoth(name, kEverybody); });
+  }
+  KillWorker(name);
+  worker->LosePower();
+  ++machine_restarts_[name];
 }
 
 bool World::AnySoundWorker() {
   return std::any_of(workers_.begin(), workers_.end(), [this](const auto& entry) {
     const auto& [name, worker] = entry;
+    const WorkerFaults& faults = worker->faults();
+    const bool tasks_end_well = !faults.task_crashes && !faults.task_is_killed_for_memory &&
+                                !faults.task_hangs && !faults.user_errors &&
+                                !faults.unpacking_fails;
     return worker->loop()->alive() && !worker->loop()->hung() &&
-           !network_.cuts().Part("master", name) && !worker->faults().disk_full &&
-           !worker->faults().task_crashes && !worker->faults().user_errors &&
-           !worker->faults().unpacking_fails;
+           !network_.cuts().Part("master", name) && !faults.disk_full && tasks_end_well &&
+           !faults.healed;
   });
 }
 

@@ -3,6 +3,7 @@
 // A cluster under virtual time: one master (restarted at will) on a journal and a file system that
 // outlive it, workers, users. Upstream: scenarios. Downstream: the real Master, real WorkerDaemons.
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -86,7 +87,7 @@ class World {
   void CrashMasterInJournal(int writes, bool written, absl::Duration pause);
   /// Masters that were started so far.
   int num_masters() const { return num_masters_; }
-  void StartWorker(const WorkerModel& model);
+  void StartWorker(WorkerModel model);
   /// The master must know within a second, unless it is down or stood still itself by then.
   void KillWorker(const std::string& name);
   void HangWorker(const std::string& name, absl::Duration pause);
@@ -97,10 +98,17 @@ class World {
   /// Parts hosts, or heals what was parted; calls and bytes follow.
   void ChangeCuts(const std::string& what, const std::function<void(Cuts&)>& change);
   SimWorker* FindWorker(const std::string& name);
-  /// Fills the disk that the worker shares with those of its host.
+  /// Fills the disk that the worker shares with those of its host, or makes room on it.
   void FillDisk(const std::string& name);
-  /// Whether anybody runs whom the master reaches, with room on its disk and tasks that start and
-  /// do not crash.
+  void MakeRoom(const std::string& name);
+  /// A worker that was killed has nothing on its disk any more.
+  void LoseFiles(const std::string& name);
+  /// The machine of a worker goes off: what was not synced may be lost, and the next life of the
+  /// worker is on another start of the machine. Nobody hears of it, if `silent`: what is sent there
+  /// is lost until it is heard again (ChangeCuts).
+  void CutPower(const std::string& name, bool silent);
+  /// Whether anybody runs whom the master reaches, with room on its disk and tasks that start, go
+  /// on and do not crash, and who was so all the time.
   bool AnySoundWorker();
 
   /// After `delay`: submits and keeps asking until it is accepted or refused.
@@ -130,6 +138,7 @@ class World {
   bool AllEnded() const;
   bool MasterHangs() const;
   bool MasterServes() const;
+  void SetFull(const std::string& name, bool full);
   void CheckNoticed(const std::string& worker, const std::string& incarnation);
 
   VirtualTime time_;
@@ -148,6 +157,7 @@ class World {
   std::unique_ptr<MasterProcess> crashed_;  // dead, kept until the world is in its own turn
   std::map<std::string, std::unique_ptr<SimWorker>> workers_;
   std::vector<std::unique_ptr<SimWorker>> dead_workers_;
+  std::map<std::string, std::uint64_t> machine_restarts_;  // by worker
   std::vector<UserJob> jobs_;
   std::vector<std::string> wrong_;
   int num_masters_ = 0;
