@@ -50,6 +50,8 @@ Intervals Joined(Intervals intervals) {
 void CheckPorts(World& world, Findings& findings) {
   // By port, and there by job: several may share one, of each one piece at a time.
   std::map<std::string, std::map<std::string, Intervals>> ports;
+  // The same until the port is given to another job, which is as its last bytes are on their way.
+  std::map<std::string, std::map<std::string, Intervals>> held;
   std::map<std::string, Intervals> by_sender;
   for (const MovedBytes& move : world.trace().moves) {
     if (move.concurrent) continue;
@@ -58,14 +60,20 @@ void CheckPorts(World& world, Findings& findings) {
     ports[absl::StrCat("receive port of ", move.receiver)][move.job_id].emplace_back(move.began,
                                                                                      move.released);
     by_sender[move.sender].emplace_back(move.began, move.reported);
+    held[absl::StrCat("send port of ", move.sender)][move.job_id].emplace_back(move.began,
+                                                                               move.reported);
+    held[absl::StrCat("receive port of ", move.receiver)][move.job_id].emplace_back(move.began,
+                                                                                    move.reported);
   }
   for (const auto& [port, jobs] : ports) {
-    Intervals of_jobs;
     for (const auto& [job, intervals] : jobs) {
       const std::int32_t most = MostAtOnce(intervals);
       if (most > 1) {
         findings.push_back(absl::StrCat(port, " moved ", most, " pieces of ", job, " at once"));
       }
+    }
+    Intervals of_jobs;
+    for (const auto& [job, intervals] : held[port]) {
       const Intervals joined = Joined(intervals);
       of_jobs.insert(of_jobs.end(), joined.begin(), joined.end());
     }
