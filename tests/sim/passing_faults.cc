@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "runtime/base/job_errors.h"
+#include "runtime/master/journal/journal_writer.h"
 #include "tests/sim/fault_kinds.h"
 #include "tests/sim/outcomes.h"
 
@@ -76,7 +77,8 @@ Struck OutputFullForAWhile(Builder& b, Expectations& expected) {
 }
 
 // What could not be written meanwhile is written later, or is missing: a master that follows must
-// know what to make of that.
+// know what to make of that. It follows once the ends of jobs are there: one that was told to a
+// user and is owed to the journal goes with its master, and the next one goes on with the job.
 Struck JournalFullForAWhile(Builder& b, Expectations& expected) {
   expected.legal_codes = Codes({job_error::kDiskFull});
   const absl::Duration when = b.DuringTheRun();
@@ -86,7 +88,7 @@ Struck JournalFullForAWhile(Builder& b, Expectations& expected) {
     w.journal().SetFull(false);
   });
   b.AddJobWhenHealed(until);
-  PerhapsRestartMaster(b, until, expected);
+  PerhapsRestartMaster(b, until + master::kOwedRecordsPause + absl::Seconds(1), expected);
   return Strike(b, when, [](World& w) {
     w.Note("the journal is full");
     w.journal().SetFull(true);
