@@ -18,6 +18,7 @@ class MemoryJournal final : public master::Journal {
   enum class Fate { kWritten, kLost, kWrittenUnknown };
 
   absl::Status Append(absl::Span<const v1::JournalRecord> records) override {
+    told_.insert(told_.end(), records.begin(), records.end());
     if (full_) return absl::ResourceExhaustedError("no space left for the journal (simulated)");
     const Fate fate = gate_ ? gate_() : Fate::kWritten;
     if (fate == Fate::kLost) return absl::UnavailableError("the master died here (simulated)");
@@ -71,6 +72,9 @@ class MemoryJournal final : public master::Journal {
   }
 
   const std::vector<v1::JournalRecord>& records() const { return records_; }
+  /// All that was to be written, in order, also what found no room: what nobody waits for (a step
+  /// that was done) counts all the same.
+  const std::vector<v1::JournalRecord>& told() const { return told_; }
   void SetFull(bool full) { full_ = full; }
   /// Asked before each write. Null: all are written.
   void SetGate(std::function<Fate()> gate) { gate_ = std::move(gate); }
@@ -78,6 +82,7 @@ class MemoryJournal final : public master::Journal {
 
  private:
   std::vector<v1::JournalRecord> records_;
+  std::vector<v1::JournalRecord> told_;
   bool full_ = false;
   std::function<Fate()> gate_;
   int num_writes_ = 0;

@@ -78,7 +78,7 @@ std::set<PartKey> CommittedSteps(World& world, const std::string& job_id) {
   std::map<std::int32_t, PartKey> last;
   std::pair<std::int64_t, std::int64_t> plan;  // master epoch, plan epoch
   std::int64_t master_epoch = 0;
-  for (const v1::JournalRecord& record : world.journal().records()) {
+  for (const v1::JournalRecord& record : world.journal().told()) {
     if (record.has_master_started()) master_epoch = record.master_started().master_epoch();
     if (record.job_id() != job_id || !record.has_step_committed()) continue;
     const auto& commit = record.step_committed();
