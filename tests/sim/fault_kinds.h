@@ -62,6 +62,11 @@ class Builder {
   void AtLeastJobs(int n) { num_jobs_ = std::max(num_jobs_, n); }
   void SlowWorker(double slowness) { slowness_ = slowness; }
   void Slots(int n) { slots_ = n; }
+  /// Processors that limit the jobs more than the network does.
+  void SlowProcessors(double slowness) {
+    rates_.map_seconds_per_byte *= slowness;
+    for (LayerRates& layer : rates_.layers) layer.reduce_seconds_per_byte *= slowness;
+  }
   void Workers(int n) { num_workers_ = n; }
   /// The first `half` workers are one rack, and the ways into and out of it carry `channels`
   /// transfers at once; the worker `slow` has a port that is `slowness` times slower than others.

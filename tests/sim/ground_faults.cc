@@ -32,6 +32,8 @@ void TwoRacks(Builder& b) {
   const auto slow = static_cast<int>(b.draw().Between(0, workers - 1));
   b.Racks(half, channels, slow, b.draw().Real(2, 10));
 }
+// Where more processors help, those that join get something to do.
+void SlowProcessors(Builder& b) { b.SlowProcessors(5); }
 // As many small clusters as large ones.
 void ManyMachines(Builder& b) {
   b.Workers(static_cast<int>(std::lround(std::exp(b.draw().Real(std::log(3), std::log(200))))));
@@ -301,7 +303,7 @@ constexpr Kind kGroundFaults[] = {
     {"port slows", ThreeWorkers, PortSlows, true, true},
     {"killed while planned", ThreeWorkers, KilledWhilePlanned},
     {"workers restart one by one", ThreeWorkers, WorkersRestart},
-    {"workers join", AnyCluster, WorkersJoin, true, true},
+    {"workers join", SlowProcessors, WorkersJoin, true, true},
     {"master dies in a journal write", ThreeWorkersTwoJobs, MasterDiesInJournal},
     {"several slots", ManySlots, Always, true},
     {"racks with a slow port", TwoRacks, Always, true},
