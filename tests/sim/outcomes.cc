@@ -21,7 +21,8 @@ const std::vector<std::string>& CodesOfSilence() {
 std::optional<std::string> WhyWrongEnd(const UserJob& job, const Expectations& expected) {
   const bool must_succeed = expected.all_succeed || job.must_succeed;
   if (!job.refused.ok()) {
-    if (!must_succeed) return std::nullopt;
+    const bool too_early = JobErrorFromStatus(job.refused).code() == job_error::kNoWorkers;
+    if (!must_succeed || (expected.may_come_too_early && too_early)) return std::nullopt;
     return absl::StrCat("refused: ", job.refused.ToString());
   }
   const v1::JobStatus& status = job.status;

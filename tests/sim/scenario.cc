@@ -128,7 +128,8 @@ Struck WorkerSlow(Builder&, Expectations&) {
   };
 }
 
-Struck LossyNetwork(Builder& b, Expectations&) {
+Struck LossyNetwork(Builder& b, Expectations& expected) {
+  expected.may_come_too_early = true;  // who is not heard at once asks again seconds later
   NetworkFaults faults;
   faults.drop = b.draw().Real(0, 0.2);
   faults.duplicate = b.draw().Real(0, 0.3);
@@ -337,6 +338,7 @@ Scenario DrawScenario(std::uint64_t seed, bool print) {
     scenario.faults.push_back({kind->name, kind->strike(builder, one)});
     absl::StrAppend(&scenario.name, scenario.name.empty() ? "" : ", ", kind->name);
     all.all_succeed = all.all_succeed && kind->harmless;
+    all.may_come_too_early = all.may_come_too_early || one.may_come_too_early;
     all.as_predicted = one.as_predicted;  // clean ones come alone
     all.legal_codes.insert(all.legal_codes.end(), one.legal_codes.begin(), one.legal_codes.end());
     all.legal_where_none_is_sound.insert(all.legal_where_none_is_sound.end(),

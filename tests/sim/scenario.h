@@ -18,6 +18,8 @@ namespace weir::sim {
 struct Expectations {
   /// Every job succeeds.
   bool all_succeed = false;
+  /// But for one that comes before anybody could register: it may be refused with NO_WORKERS.
+  bool may_come_too_early = false;
   /// And takes what was predicted, within kPredictionShare and kPredictionSeconds.
   bool as_predicted = false;
   /// What fails of a plan that runs is mended by editing it, where it can be edited.
