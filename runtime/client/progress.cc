@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "runtime/base/job_state_words.h"
 #include "runtime/base/valid_utf8.h"
 #include "runtime/client/flags/exit_codes.h"
 #include "runtime/client/flags/value_text.h"
@@ -37,27 +38,15 @@ std::string PhaseName(const v1::JobStatus& status) {
   switch (status.state()) {
     case v1::JOB_STATE_QUEUED:
       return status.place_in_queue() > 0 ? absl::StrCat("queued, place ", status.place_in_queue())
-                                         : "queued";
-    case v1::JOB_STATE_PLANNING:
-      return "planning";
+                                         : JobStateInWords(status.state());
     case v1::JOB_STATE_RUNNING:
       if (!status.progress().measure_name().empty()) {
         return absl::StrCat("iteration ", status.progress().iteration(), " of ",
                             status.progress().iterations_max());
       }
       return MapsDone(status.progress()) ? "shuffle and reduce" : "map";
-    case v1::JOB_STATE_COMMITTING:
-      return "publishing";
-    case v1::JOB_STATE_ENDING:
-      return "cleaning up";
-    case v1::JOB_STATE_SUCCEEDED:
-      return "done";
-    case v1::JOB_STATE_FAILED:
-      return "failed";
-    case v1::JOB_STATE_CANCELLED:
-      return "cancelled";
     default:
-      return "waiting";
+      return JobStateInWords(status.state());
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/base/job_state_words.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/master/job/job_machine.h"

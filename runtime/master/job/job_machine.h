@@ -97,9 +97,6 @@ class JobMachine {
 
 /// "RUNNING" and so on, for the log.
 const char* JobStateWord(v1::JobState state);
-/// What a message to a user says that the job is: what `weir status` and `weir list jobs` say,
-/// "running" in place of what runs of it. "done", "publishing" and so on.
-const char* JobStateInWords(v1::JobState state);
 bool IsTerminal(v1::JobState state);
 
 }  // namespace weir::master

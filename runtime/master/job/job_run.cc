@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "planner/wire/plan_wire.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/base/job_state_words.h"
 #include "runtime/base/log.h"
 #include "runtime/master/conduct/progress.h"
 #include "runtime/master/learning/learned_shape.h"

@@ -1,7 +1,6 @@
 #include "runtime/master/job/job_machine.h"
 
 #include <functional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -160,14 +159,6 @@ TEST(JobMachineTest, NothingButTheCommitDecidesOnceItIsUnderWay) {
             (Actions{JobAction::kStop, JobAction::kJournal, JobAction::kRelease}));
   EXPECT_TRUE(m.Committed().empty());
   EXPECT_EQ(m.error().code(), "DISK_FULL");
-}
-
-TEST(JobMachineTest, EveryStateHasWordsOfItsOwn) {
-  std::set<std::string> words;
-  for (int state = v1::JobState_MIN; state <= v1::JobState_MAX; ++state) {
-    ASSERT_TRUE(v1::JobState_IsValid(state)) << state;
-    EXPECT_TRUE(words.insert(JobStateInWords(static_cast<v1::JobState>(state))).second) << state;
-  }
 }
 
 }  // namespace
