@@ -105,7 +105,21 @@ TEST_F(SimWorkerTest, AFullDiskFailsTheStepByName) {
   EXPECT_EQ(master_.steps[0].result().error().worker(), "a");
 }
 
-TEST_F(SimWorkerTest, ACrashFailsThisStepAndTheNextBeginsWithAnotherTask) {
+class FailedStepTest : public SimWorkerTest {
+ protected:
+  /// Worker "a" has failed one step, and does another one.
+  void ExpectNextStepIsDone() {
+    ASSERT_TRUE(StartStep("a", Map(1, 1)).ok());
+    RunFor(absl::Seconds(1));
+    ASSERT_EQ(master_.steps.size(), 2u);
+    EXPECT_FALSE(master_.steps[1].result().has_error());
+    EXPECT_TRUE(Release("a").ok());
+    EXPECT_THAT(At("a").HeldJobs(), IsEmpty());
+    EXPECT_THAT(world_.wrong(), IsEmpty());
+  }
+};
+
+TEST_F(FailedStepTest, ACrashFailsThisStepAndTheNextBeginsWithAnotherTask) {
   StartWorkers({"a"});
   ASSERT_TRUE(Prepare("a").ok());
   At("a").faults().task_crashes = true;
@@ -114,16 +128,10 @@ TEST_F(SimWorkerTest, ACrashFailsThisStepAndTheNextBeginsWithAnotherTask) {
   ASSERT_EQ(master_.steps.size(), 1u);
   EXPECT_EQ(master_.steps[0].result().error().code(), job_error::kTaskCrashed);
   At("a").faults().task_crashes = false;
-  ASSERT_TRUE(StartStep("a", Map(1, 1)).ok());
-  RunFor(absl::Seconds(1));
-  ASSERT_EQ(master_.steps.size(), 2u);
-  EXPECT_FALSE(master_.steps[1].result().has_error());
-  EXPECT_TRUE(Release("a").ok());
-  EXPECT_THAT(At("a").HeldJobs(), IsEmpty());
-  EXPECT_THAT(world_.wrong(), IsEmpty());
+  ExpectNextStepIsDone();
 }
 
-TEST_F(SimWorkerTest, ATaskThatIsKilledForMemoryIsItsWorkersFault) {
+TEST_F(FailedStepTest, ATaskThatIsKilledForMemoryIsItsWorkersFault) {
   StartWorkers({"a"});
   ASSERT_TRUE(Prepare("a").ok());
   At("a").faults().task_is_killed_for_memory = true;
@@ -135,7 +143,7 @@ TEST_F(SimWorkerTest, ATaskThatIsKilledForMemoryIsItsWorkersFault) {
 }
 
 // Half of the map, 8 s in which nothing is seen of it, and 2 s in which it does not die.
-TEST_F(SimWorkerTest, ATaskThatHangsIsKilledAndNoStepBeginsBeforeItIsGone) {
+TEST_F(FailedStepTest, ATaskThatHangsIsKilledAndNoStepBeginsBeforeItIsGone) {
   StartWorkers({"a"});
   ASSERT_TRUE(Prepare("a").ok());
   At("a").faults().task_hangs = true;
@@ -151,13 +159,7 @@ TEST_F(SimWorkerTest, ATaskThatHangsIsKilledAndNoStepBeginsBeforeItIsGone) {
   At("a").faults().task_hangs = false;
   EXPECT_TRUE(absl::IsUnavailable(StartStep("a", Map(1, 1)))) << "its process is still there";
   RunFor(absl::Seconds(2));
-  ASSERT_TRUE(StartStep("a", Map(1, 1)).ok());
-  RunFor(absl::Seconds(1));
-  ASSERT_EQ(master_.steps.size(), 2u);
-  EXPECT_FALSE(master_.steps[1].result().has_error());
-  EXPECT_TRUE(Release("a").ok());
-  EXPECT_THAT(At("a").HeldJobs(), IsEmpty());
-  EXPECT_THAT(world_.wrong(), IsEmpty());
+  ExpectNextStepIsDone();
 }
 
 TEST_F(SimWorkerTest, AfterAPowerCutAWorkerTellsOfRunsThatAreWholeAlone) {
