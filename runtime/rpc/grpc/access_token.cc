@@ -35,8 +35,7 @@ absl::Status CheckToken(const std::string& token, const grpc::CallbackServerCont
   return absl::UnauthenticatedError(
       "this process serves the user that started it, and the call does not show that user's token; "
       "run weir as that user, or give --token-file FILE with a token file of theirs; where that "
-      "file was "
-      "replaced, start master and workers again, which read it once");
+      "file was replaced, start master and workers again, which read it once");
 }
 
 }  // namespace weir::rpc
