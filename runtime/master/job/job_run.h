@@ -135,6 +135,9 @@ class JobRun {
   void RunFailed(RunFault fault);
   /// Whether the plan that runs goes on without a worker of that name.
   bool IsGone(const std::string& name) const;
+  /// Whether the plan has anybody beside this worker who is not gone.
+  bool AnyBeside(planner::WorkerIndex worker) const;
+  StepMoves MovesOf(const RunFault& fault) const;
   /// Mends a damaged run by an edit; false: its maker is to blame.
   bool MendRun(const RunFault& fault);
   /// A step is done: says in the losses of those whose code had failed of it whose fault that was.

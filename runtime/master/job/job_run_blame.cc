@@ -115,14 +115,28 @@ void JobRun::RunFailed(RunFault fault) {
     plan_run_->SectionLost(*fault.damage);
   }
   const StepInput input = InputOfStep(fault.error.step());
-  BlameVerdict verdict = blame_.Failed(std::move(fault.error), input, RoomOfWorkers(), loop_.Now(),
-                                       can_edit && fault.step != planner::kNoIndex);
+  BlameVerdict verdict =
+      blame_.Failed(std::move(fault.error), input, RoomOfWorkers(), loop_.Now(), MovesOf(fault));
   if (!verdict.plan_again) return EndBy(std::move(verdict.error), input);
   AddLoss(verdict.error.worker(), absl::StrCat("failed: ", verdict.error.message()),
           verdict.error.step());
   if (can_edit && GoOnWithout(verdict, fault.step)) return EditPlan();
   LetGoOfFull(verdict);
   Apply(machine_.WorkerLost());
+}
+
+StepMoves JobRun::MovesOf(const RunFault& fault) const {
+  if (!CanEdit() || fault.step == planner::kNoIndex) return StepMoves::kNever;
+  return AnyBeside(planned_->plan.steps[planner::At(fault.step)].worker) ? StepMoves::kAlone
+                                                                         : StepMoves::kWithPlan;
+}
+
+bool JobRun::AnyBeside(planner::WorkerIndex worker) const {
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    const auto index = static_cast<planner::WorkerIndex>(w);
+    if (index != worker && !plan_run_->gone(index)) return true;
+  }
+  return false;
 }
 
 bool JobRun::IsGone(const std::string& name) const {

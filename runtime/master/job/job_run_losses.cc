@@ -113,12 +113,8 @@ void JobRun::WorkerJoined() {
 }
 
 absl::Duration JobRun::PauseBefore(planner::WorkerIndex worker) const {
-  bool others = false;
-  for (std::size_t w = 0; w < workers_.size(); ++w) {
-    const auto index = static_cast<planner::WorkerIndex>(w);
-    others = others || (index != worker && !plan_run_->gone(index));
-  }
-  return others ? return_pauses_.Left(NameOf(worker), loop_.Now()) : absl::ZeroDuration();
+  return AnyBeside(worker) ? return_pauses_.Left(NameOf(worker), loop_.Now())
+                           : absl::ZeroDuration();
 }
 
 absl::Status JobRun::ChooseWorkers() {

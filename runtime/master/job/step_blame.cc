@@ -98,16 +98,16 @@ bool StepBlame::LeaveOut(const std::string& worker, absl::Span<const DiskRoom> a
 }
 
 BlameVerdict StepBlame::Failed(v1::JobError error, const StepInput& input,
-                               absl::Span<const DiskRoom> alive, MonoTime now, bool step_can_move) {
+                               absl::Span<const DiskRoom> alive, MonoTime now, StepMoves moves) {
   switch (FaultOf(error)) {
     case Fault::kFullDisk:
       return DiskFull(std::move(error), alive);
     case Fault::kCrash:
-      return OfWorkerOrJob(std::move(error), input, alive, now, step_can_move);
+      return OfWorkerOrJob(std::move(error), input, alive, now, moves);
     case Fault::kWord:
-      // Most often it is the job's: no whole plan is made again for it.
-      if (!step_can_move || !AnyOnAnotherMachine(error.worker(), alive)) break;
-      return OfWorkerOrJob(std::move(error), input, alive, now, step_can_move);
+      // Most often it is the job's: what is done is not done again for it, as a loop would be.
+      if (moves == StepMoves::kNever || !AnyOnAnotherMachine(error.worker(), alive)) break;
+      return OfWorkerOrJob(std::move(error), input, alive, now, moves);
     case Fault::kWorker:
       return OfWorker(std::move(error), alive, now);
     case Fault::kExchange:
@@ -163,7 +163,7 @@ bool StepBlame::Confirms(const Ending& now, const Ending& before) {
 
 BlameVerdict StepBlame::OfWorkerOrJob(v1::JobError error, const StepInput& input,
                                       absl::Span<const DiskRoom> alive, MonoTime now,
-                                      bool step_can_move) {
+                                      StepMoves moves) {
   const Ending ending{.worker = error.worker(),
                       .disk = DiskOf(error.worker(), alive),
                       .step = error.step(),
@@ -184,7 +184,7 @@ BlameVerdict StepBlame::OfWorkerOrJob(v1::JobError error, const StepInput& input
                    [&ending](const Ending& earlier) { return earlier.worker == ending.worker; });
   endings_.push_back(ending);
   if (!GoesOnAfterOneMore(now)) return {.error = std::move(error)};
-  if (step_can_move && first_there && AnyBeside(error.worker(), alive)) {
+  if (moves == StepMoves::kAlone && first_there && AnyBeside(error.worker(), alive)) {
     return {.plan_again = true, .elsewhere = true, .error = std::move(error)};
   }
   const bool again = LeaveOut(error.worker(), alive);

@@ -39,6 +39,13 @@ struct StepInput {
   std::int64_t end = 0;
 };
 
+/// How another worker may come to run a step that failed.
+enum class StepMoves {
+  kNever,     // the plan cannot be edited: loops, and plans that were given
+  kWithPlan,  // nobody else of the plan is left: another plan is needed
+  kAlone,     // the plan is edited for it
+};
+
 /// What became of the plan.
 struct BlameVerdict {
   /// Another plan is made, without the workers that are left out; else the job ends with `error`.
@@ -60,8 +67,8 @@ struct BlameVerdict {
 ///   alone.
 /// - What the job's code says of itself or of a record (USER_ERROR, BAD_RECORD) may be either's as
 ///   well: its machine may lack an interpreter, or its memory be bad. Where the step can be moved
-///   alone and another machine is there, it counts as a task that died, and it is the job's only
-///   once a worker elsewhere says so of the same input. Where one does that step after all, whose
+///   and another machine is there, it counts as a task that died, and it is the job's only once a
+///   worker elsewhere says so of the same input. Where one does that step after all, whose
 ///   word it was is to blame (Refuted). Else it ends the job as it is.
 /// - What happens between two workers is nobody's: another plan is made for all.
 /// - All else - the output, the input - ends the job as it is.
@@ -80,9 +87,9 @@ class StepBlame {
   explicit StepBlame(bool given_plan) : given_plan_(given_plan) {}
 
   /// A step, transfer or preparation of a plan failed, or its making. `alive`: everybody, also who
-  /// was left out. `step_can_move`: the plan can be edited so that another worker runs the step.
+  /// was left out. `moves`: of the step.
   BlameVerdict Failed(v1::JobError error, const StepInput& input, absl::Span<const DiskRoom> alive,
-                      MonoTime now, bool step_can_move = false);
+                      MonoTime now, StepMoves moves = StepMoves::kNever);
   /// A step of the job was done, once more or for the first time: it gets somewhere.
   void StepCommitted(MonoTime now) { committed_ = now; }
   /// `worker` has done this step, of this input: returns those whose code had failed of it there,
@@ -110,7 +117,7 @@ class StepBlame {
   static bool Confirms(const Ending& now, const Ending& before);
   BlameVerdict DiskFull(v1::JobError error, absl::Span<const DiskRoom> alive);
   BlameVerdict OfWorkerOrJob(v1::JobError error, const StepInput& input,
-                             absl::Span<const DiskRoom> alive, MonoTime now, bool step_can_move);
+                             absl::Span<const DiskRoom> alive, MonoTime now, StepMoves moves);
   BlameVerdict OfWorker(v1::JobError error, absl::Span<const DiskRoom> alive, MonoTime now);
   /// Counts a fault; whether the job goes on after so many.
   bool GoesOnAfterOneMore(MonoTime now);

@@ -19,12 +19,7 @@ class GarbledOrdersTest : public MasterTest {
   GarbledOrdersTest() { AddWorkers(3); }
   sim::CallFaults& faults() { return world_->network().call_faults(); }
   std::string Begin() {
-    v1::JobSpec spec = Spec();
-    spec.set_sampling("off");
-    spec.set_plan_method("even");
-    spec.set_num_mappers(3);
-    spec.set_num_reducers(3);
-    const absl::StatusOr<std::string> id = Submit(spec);
+    const absl::StatusOr<std::string> id = Submit(EvenSpec(3, 3));
     EXPECT_TRUE(id.ok()) << id.status();
     return id.value_or("");
   }

@@ -48,6 +48,15 @@ class MasterTest : public ::testing::Test {
     spec.set_output("/out/x");
     return spec;
   }
+  /// Steps of one size, and so many of them, planned without a sample.
+  static v1::JobSpec EvenSpec(int mappers, int reducers) {
+    v1::JobSpec spec = Spec();
+    spec.set_sampling("off");
+    spec.set_plan_method("even");
+    spec.set_num_mappers(mappers);
+    spec.set_num_reducers(reducers);
+    return spec;
+  }
   Master& master() { return world_->master(); }
 
   /// The id, if the answer comes within `wait`.

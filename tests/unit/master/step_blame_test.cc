@@ -27,8 +27,8 @@ class BlameOfOneMoment : public StepBlame {
  public:
   using StepBlame::StepBlame;
   BlameVerdict Failed(v1::JobError error, const StepInput& input, absl::Span<const DiskRoom> alive,
-                      bool step_can_move = false) {
-    return StepBlame::Failed(std::move(error), input, alive, Moment(0), step_can_move);
+                      StepMoves moves = StepMoves::kNever) {
+    return StepBlame::Failed(std::move(error), input, alive, Moment(0), moves);
   }
 };
 
@@ -200,19 +200,20 @@ TEST(StepBlameTest, ACrashIsTriedOnceMoreOnAnotherWorker) {
 TEST(StepBlameTest, WhereAStepCanMoveAloneItsWorkerStaysUntilItCrashesAgain) {
   BlameOfOneMoment blame(false);
   const v1::JobError crash = Error(job_error::kTaskCrashed, "a");
-  const BlameVerdict first = blame.Failed(crash, kFirstHalf, Workers(3), true);
+  const BlameVerdict first = blame.Failed(crash, kFirstHalf, Workers(3), StepMoves::kAlone);
   EXPECT_TRUE(first.plan_again);
   EXPECT_TRUE(first.elsewhere);
   EXPECT_THAT(blame.LeftOut(Workers(3)), IsEmpty());
-  const BlameVerdict second = blame.Failed(crash, kSecondHalf, Workers(3), true);
+  const BlameVerdict second = blame.Failed(crash, kSecondHalf, Workers(3), StepMoves::kAlone);
   EXPECT_TRUE(second.plan_again);
   EXPECT_FALSE(second.elsewhere);
   EXPECT_THAT(blame.LeftOut(Workers(3)), ElementsAre("a"));
   EXPECT_FALSE(
-      blame.Failed(Error(job_error::kTaskCrashed, "b"), kFirstHalf, Workers(3), true).plan_again)
+      blame.Failed(Error(job_error::kTaskCrashed, "b"), kFirstHalf, Workers(3), StepMoves::kAlone)
+          .plan_again)
       << "the same input on two";
   BlameOfOneMoment alone(false);
-  EXPECT_FALSE(alone.Failed(crash, kFirstHalf, Workers(1), true).plan_again);
+  EXPECT_FALSE(alone.Failed(crash, kFirstHalf, Workers(1), StepMoves::kAlone).plan_again);
 }
 
 v1::JobError Word(const std::string& worker, std::string_view code = job_error::kUserError) {
@@ -224,11 +225,13 @@ v1::JobError Word(const std::string& worker, std::string_view code = job_error::
 TEST(StepBlameTest, WhatTheCodeSaysIsTheJobsOnceAnotherWorkerSaysItOfTheSameInput) {
   for (const std::string_view code : {job_error::kUserError, job_error::kBadRecord}) {
     BlameOfOneMoment blame(false);
-    const BlameVerdict first = blame.Failed(Word("a", code), kFirstHalf, Workers(3), true);
+    const BlameVerdict first =
+        blame.Failed(Word("a", code), kFirstHalf, Workers(3), StepMoves::kAlone);
     EXPECT_TRUE(first.plan_again) << code;
     EXPECT_TRUE(first.elsewhere) << code;
     EXPECT_THAT(blame.LeftOut(Workers(3)), IsEmpty());
-    const BlameVerdict second = blame.Failed(Word("c", code), kFirstHalf, Workers(3), true);
+    const BlameVerdict second =
+        blame.Failed(Word("c", code), kFirstHalf, Workers(3), StepMoves::kAlone);
     EXPECT_FALSE(second.plan_again) << code;
     EXPECT_EQ(second.error.SerializeAsString(), Word("c", code).SerializeAsString())
         << "as it would have ended it at once";
@@ -238,18 +241,37 @@ TEST(StepBlameTest, WhatTheCodeSaysIsTheJobsOnceAnotherWorkerSaysItOfTheSameInpu
 TEST(StepBlameTest, WhatTheCodeSaysEndsTheJobWhereNoOtherMachineCanTellMore) {
   std::vector<DiskRoom> one_machine = Workers(3);
   for (DiskRoom& room : one_machine) room.disk = "node";
-  EXPECT_FALSE(BlameOfOneMoment(false).Failed(Word("a"), kFirstHalf, one_machine, true).plan_again);
-  EXPECT_FALSE(BlameOfOneMoment(false).Failed(Word("a"), kFirstHalf, Workers(1), true).plan_again);
-  EXPECT_FALSE(BlameOfOneMoment(true).Failed(Word("a"), kFirstHalf, Workers(3), true).plan_again)
+  EXPECT_FALSE(BlameOfOneMoment(false)
+                   .Failed(Word("a"), kFirstHalf, one_machine, StepMoves::kAlone)
+                   .plan_again);
+  EXPECT_FALSE(BlameOfOneMoment(false)
+                   .Failed(Word("a"), kFirstHalf, Workers(1), StepMoves::kAlone)
+                   .plan_again);
+  EXPECT_FALSE(BlameOfOneMoment(true)
+                   .Failed(Word("a"), kFirstHalf, Workers(3), StepMoves::kAlone)
+                   .plan_again)
       << "a given plan";
-  EXPECT_FALSE(BlameOfOneMoment(false).Failed(Word("a"), kFirstHalf, Workers(3), false).plan_again)
+  EXPECT_FALSE(BlameOfOneMoment(false).Failed(Word("a"), kFirstHalf, Workers(3)).plan_again)
       << "a loop would begin from its first iteration";
+}
+
+TEST(StepBlameTest, APlanOfOneWorkerIsMadeAgainForAnotherMachine) {
+  for (const v1::JobError& error : {Word("a"), Error(job_error::kTaskCrashed, "a")}) {
+    BlameOfOneMoment blame(false);
+    const BlameVerdict first = blame.Failed(error, kFirstHalf, Workers(2), StepMoves::kWithPlan);
+    EXPECT_TRUE(first.plan_again) << error.code();
+    EXPECT_FALSE(first.elsewhere) << "an edit has nobody to give the step to";
+    EXPECT_THAT(blame.LeftOut(Workers(2)), ElementsAre("a"));
+    v1::JobError again = error;
+    again.set_worker("b");
+    EXPECT_FALSE(blame.Failed(again, kFirstHalf, Workers(2), StepMoves::kWithPlan).plan_again);
+  }
 }
 
 TEST(StepBlameTest, OneWhoseCodeFailsAgainIsLeftOut) {
   BlameOfOneMoment blame(false);
-  ASSERT_TRUE(blame.Failed(Word("a"), kFirstHalf, Workers(3), true).elsewhere);
-  const BlameVerdict second = blame.Failed(Word("a"), kSecondHalf, Workers(3), true);
+  ASSERT_TRUE(blame.Failed(Word("a"), kFirstHalf, Workers(3), StepMoves::kAlone).elsewhere);
+  const BlameVerdict second = blame.Failed(Word("a"), kSecondHalf, Workers(3), StepMoves::kAlone);
   EXPECT_TRUE(second.plan_again);
   EXPECT_FALSE(second.elsewhere);
   EXPECT_THAT(blame.LeftOut(Workers(3)), ElementsAre("a"));
@@ -259,25 +281,25 @@ TEST(StepBlameTest, TwoOfOneMachineDoNotConfirmEachOther) {
   BlameOfOneMoment blame(false);
   std::vector<DiskRoom> workers = Workers(3);
   workers[0].disk = workers[1].disk = "node";
-  EXPECT_TRUE(blame.Failed(Word("a"), kFirstHalf, workers, true).elsewhere);
-  EXPECT_TRUE(blame.Failed(Word("b"), kFirstHalf, workers, true).elsewhere);
-  EXPECT_FALSE(blame.Failed(Word("c"), kFirstHalf, workers, true).plan_again);
+  EXPECT_TRUE(blame.Failed(Word("a"), kFirstHalf, workers, StepMoves::kAlone).elsewhere);
+  EXPECT_TRUE(blame.Failed(Word("b"), kFirstHalf, workers, StepMoves::kAlone).elsewhere);
+  EXPECT_FALSE(blame.Failed(Word("c"), kFirstHalf, workers, StepMoves::kAlone).plan_again);
 }
 
 TEST(StepBlameTest, WhoseWordAnotherWorkerRefutesIsToBlame) {
   BlameOfOneMoment blame(false);
-  ASSERT_TRUE(blame.Failed(Word("a"), kFirstHalf, Workers(4), true).elsewhere);
+  ASSERT_TRUE(blame.Failed(Word("a"), kFirstHalf, Workers(4), StepMoves::kAlone).elsewhere);
   EXPECT_THAT(blame.Refuted("map 0", kSecondHalf, "b"), IsEmpty()) << "of another plan";
   EXPECT_THAT(blame.Refuted("map 1", kFirstHalf, "b"), IsEmpty());
   EXPECT_THAT(blame.Refuted("map 0", kFirstHalf, "a"), IsEmpty()) << "it did it itself";
   EXPECT_THAT(blame.Refuted("map 0", kFirstHalf, "b"), ElementsAre("a"));
   EXPECT_THAT(blame.Refuted("map 0", kFirstHalf, "b"), IsEmpty()) << "once";
-  EXPECT_TRUE(blame.Failed(Word("c"), kFirstHalf, Workers(4), true).elsewhere)
+  EXPECT_TRUE(blame.Failed(Word("c"), kFirstHalf, Workers(4), StepMoves::kAlone).elsewhere)
       << "the first word of it counts for nothing";
   v1::JobError crash = Error(job_error::kTaskCrashed, "d");
   crash.set_step("map 1");
   BlameOfOneMoment crashed(false);
-  ASSERT_TRUE(crashed.Failed(crash, kFirstHalf, Workers(4), true).elsewhere);
+  ASSERT_TRUE(crashed.Failed(crash, kFirstHalf, Workers(4), StepMoves::kAlone).elsewhere);
   EXPECT_THAT(crashed.Refuted("map 1", kFirstHalf, "b"), IsEmpty()) << "a task may just die";
 }
 
@@ -305,7 +327,8 @@ TEST(StepBlameTest, AnyFaultsEndAfterAWhile) {
       const bool shared = crash && &input == &kFirstHalf &&
                           std::any_of(crashed_first_half.begin(), crashed_first_half.end(),
                                       [&worker](const auto& w) { return w != worker; });
-      const BlameVerdict verdict = blame.Failed(error, input, Workers(num_workers), draw(2) == 0);
+      const BlameVerdict verdict =
+          blame.Failed(error, input, Workers(num_workers), static_cast<StepMoves>(draw(3)));
       if (!verdict.plan_again) break;
       EXPECT_FALSE(shared) << "seed " << seed;
       const bool word = error.code() == job_error::kUserError;

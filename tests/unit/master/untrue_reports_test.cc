@@ -32,12 +32,7 @@ class UntrueReports : public MasterTest {
     world_->WatchSteps([this](const std::string& worker, const v1::StepOrder& order) {
       step_of_[worker] = order.step();
     });
-    v1::JobSpec spec = Spec();
-    spec.set_sampling("off");
-    spec.set_plan_method("even");
-    spec.set_num_mappers(3);
-    spec.set_num_reducers(3);
-    const absl::StatusOr<std::string> id = Submit(spec);
+    const absl::StatusOr<std::string> id = Submit(EvenSpec(3, 3));
     ASSERT_TRUE(id.ok()) << id.status();
     id_ = *id;
     for (int ms = 0; ms < 10'000 && !step_of_.contains("worker-1"); ++ms) {

@@ -252,6 +252,18 @@ TEST_F(WorkerFaultsTest, OneOnWhichAllCodeFailsIsLeftOut) {
   ExpectDoneWithoutSecond(StatusOf(id));
 }
 
+TEST_F(WorkerFaultsTest, CodeOfAPlanOfOneWorkerFailsOnceAMachineBeforeItEndsTheJob) {
+  for (int worker = 0; worker < 3; ++worker) Faults(worker).user_errors = true;
+  const absl::StatusOr<std::string> id = Submit(EvenSpec(1, 1));
+  ASSERT_TRUE(id.ok()) << id.status();
+  RunFor(absl::Seconds(60));
+  const v1::JobStatus status = StatusOf(*id);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_FAILED);
+  EXPECT_EQ(status.error().code(), job_error::kUserError);
+  ASSERT_EQ(status.losses_size(), 1) << status.DebugString();
+  EXPECT_NE(status.losses(0).worker(), status.error().worker());
+}
+
 TEST_F(WorkerFaultsTest, CodeThatFailsEverywhereEndsTheJobByItsOwnWords) {
   for (int worker = 0; worker < 3; ++worker) Faults(worker).user_errors = true;
   const std::string id = Begin();
@@ -331,11 +343,7 @@ TEST_F(MasterTest, WhatAReaderFindsDamagedCountsOnceHoweverOftenItIsTold) {
   }
   RunFor(absl::Seconds(1));
   world_->contents().SetReceivedDamage(1);
-  v1::JobSpec spec = Spec();
-  spec.set_sampling("off");
-  spec.set_plan_method("even");
-  spec.set_num_mappers(2);
-  spec.set_num_reducers(1);
+  v1::JobSpec spec = EvenSpec(2, 1);
   const absl::StatusOr<std::string> id = Submit(spec);
   ASSERT_TRUE(id.ok()) << id.status();
   for (int ms = 0; ms < 60'000 && Commits().size() < 2; ++ms) RunFor(absl::Milliseconds(1));
