@@ -321,8 +321,10 @@ TEST_F(CheckersTest, WhatAWorkerStillHoldsIsFound) {
 
 TEST_F(CheckersTest, MapsThatAreDoneAgainAfterARestartAreFound) {
   // The job had not ended when another master planned it anew, as if nothing of it had been done.
-  std::vector<v1::JournalRecord> records = *world().journal().ReadJob(job());
-  std::erase_if(records, [](const v1::JournalRecord& record) { return record.has_job_ended(); });
+  std::vector<v1::JournalRecord> records = world().journal().records();
+  std::erase_if(records, [&](const v1::JournalRecord& record) {
+    return record.job_id() != job() || record.has_job_ended();
+  });
   v1::JournalRecord started = FirstRecord(&v1::JournalRecord::has_master_started);
   v1::JournalRecord planned = FirstRecord(&v1::JournalRecord::has_job_planned);
   started.mutable_master_started()->set_master_epoch(1000);
