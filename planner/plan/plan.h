@@ -187,9 +187,10 @@ struct Plan {
   /// kFetchAll: most transfers that one receiver has under way; it begins them in receive_order, as
   /// their runs come. 0 = no limit. Others: 0.
   std::int32_t fetch_limit = 0;
-  /// kRates: how many transfers a port carries at a time, 2 or more, where these begin one after
-  /// the other, in the order of `transfers`, as others end (order_by_lanes.h). 0 = all at once.
-  /// Others: 0.
+  /// kRates: how many transfers of the busiest port move at a time, 2 or more, where these begin
+  /// one after the other, in the order of `transfers`, as others end (order_by_lanes.h). No limit:
+  /// of sections that are smaller a port may have more at once, as far as their rates fit. 0 = all
+  /// at once. Others: 0.
   std::int32_t port_lanes = 0;
   /// kRates without port_lanes: rates change when transfers begin and end. Others: false.
   bool rates_over_time = false;
