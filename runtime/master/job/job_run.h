@@ -135,7 +135,7 @@ class JobRun {
   void RunFailed(RunFault fault);
   /// Whether the plan that runs goes on without a worker of that name.
   bool IsGone(const std::string& name) const;
-  /// Whether the plan has anybody beside this worker who is not gone.
+  /// Whether the plan has anybody beside this worker who is prepared and not gone.
   bool AnyBeside(planner::WorkerIndex worker) const;
   StepMoves MovesOf(const RunFault& fault) const;
   /// Mends a damaged run by an edit; false: its maker is to blame.

@@ -134,7 +134,9 @@ StepMoves JobRun::MovesOf(const RunFault& fault) const {
 bool JobRun::AnyBeside(planner::WorkerIndex worker) const {
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     const auto index = static_cast<planner::WorkerIndex>(w);
-    if (index != worker && !plan_run_->gone(index)) return true;
+    // One that the plan did not need was not told to prepare: no edit gives it a step.
+    const bool prepared = reservation_.Holds(workers_[w]);
+    if (index != worker && prepared && !plan_run_->gone(index)) return true;
   }
   return false;
 }
