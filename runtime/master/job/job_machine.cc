@@ -79,6 +79,13 @@ std::vector<JobAction> JobMachine::CommitFailed(v1::JobError error) {
   return End(v1::JOB_STATE_FAILED, std::move(error));
 }
 
+std::vector<JobAction> JobMachine::PartRefused() {
+  if (phase_ != Phase::kCommitting) return {};
+  phase_ = Phase::kPlanning;
+  state_ = v1::JOB_STATE_PLANNING;
+  return {JobAction::kStopPlan, JobAction::kJournal, JobAction::kPlan};
+}
+
 std::vector<JobAction> JobMachine::Fail(v1::JobError error) {
   if (!can_end()) return {};
   return End(v1::JOB_STATE_FAILED, std::move(error));

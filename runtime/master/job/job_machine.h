@@ -30,7 +30,8 @@ enum class JobAction {
 
 /// State machine of one job: QUEUED -> PLANNING -> RUNNING -> COMMITTING -> SUCCEEDED, and from any
 /// state before COMMITTING over ENDING to FAILED or CANCELLED. A lost worker that is needed brings
-/// a job back to PLANNING, as often as one is lost.
+/// a job back to PLANNING, as often as one is lost, and so does a part that is not what its worker
+/// has told of it, which only the commit finds.
 ///
 /// Each event returns the actions that it asks for. An event that comes too late (a plan for a job
 /// that is being ended) asks for nothing. The first reason to end wins. From COMMITTING on only the
@@ -60,6 +61,9 @@ class JobMachine {
   std::vector<JobAction> Ran();
   std::vector<JobAction> Committed();
   std::vector<JobAction> CommitFailed(v1::JobError error);
+  /// Nothing was published, as a part is not what its worker has told of it: another plan is made.
+  /// Asks for nothing but in COMMITTING.
+  std::vector<JobAction> PartRefused();
   std::vector<JobAction> Fail(v1::JobError error);
   std::vector<JobAction> Cancel(v1::JobError error);
   /// A worker is lost that the plan, if there is one, still needs: another plan is made. What was

@@ -133,6 +133,8 @@ class JobRun {
   void PlanFailed(v1::JobError error);
   /// The same of a plan that runs and is held: it is edited where that is enough.
   void RunFailed(RunFault fault);
+  /// The same of an output that could not be published: the plan is over, so another one is made.
+  void CommitFailed(v1::JobError error);
   /// Whether the plan that runs goes on without a worker of that name.
   bool IsGone(const std::string& name) const;
   /// Whether the plan has anybody beside this worker who is prepared and not gone.

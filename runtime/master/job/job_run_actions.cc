@@ -296,9 +296,7 @@ void JobRun::Commit() {
         return CommitOutput(storage, places, overwrite, head, std::move(parts));
       },
       [this](absl::StatusOr<std::vector<v1::OutputPart>> parts) {
-        if (!parts.ok()) {
-          return Apply(machine_.CommitFailed(JobErrorFromStatus(parts.status())));
-        }
+        if (!parts.ok()) return CommitFailed(JobErrorFromStatus(parts.status()));
         parts_ = *std::move(parts);
         Apply(machine_.Committed());
       });

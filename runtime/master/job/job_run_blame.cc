@@ -1,6 +1,6 @@
 // What a job does when its plan fails: asks whose fault that is. Upstream: ConductorRun,
-// JobReservation, Planning, by their errors. Downstream: StepBlame, RunBlame, JobRun::EditPlan,
-// JobRun::TakeLoss.
+// JobReservation, Planning, CommitOutput, by their errors. Downstream: StepBlame, RunBlame,
+// JobRun::EditPlan, JobRun::TakeLoss.
 
 #include <algorithm>
 #include <iterator>
@@ -123,6 +123,23 @@ void JobRun::RunFailed(RunFault fault) {
   if (can_edit && GoOnWithout(verdict, fault.step)) return EditPlan();
   LetGoOfFull(verdict);
   Apply(machine_.WorkerLost());
+}
+
+void JobRun::CommitFailed(v1::JobError error) {
+  // It may have taken too long, which has ended the job.
+  if (machine_.state() != v1::JOB_STATE_COMMITTING) return;
+  if (error.fault_of() != v1::FAULT_OF_WORKER) {
+    return Apply(machine_.CommitFailed(std::move(error)));
+  }
+  BlameVerdict verdict = blame_.Failed(std::move(error), {}, RoomOfWorkers(), loop_.Now());
+  if (!verdict.plan_again) return Apply(machine_.CommitFailed(std::move(verdict.error)));
+  // What the plan that was done has told of itself is not so, or is told anew.
+  status_.clear_actual_makespan_s();
+  status_.clear_skipped();
+  AddLoss(verdict.error.worker(), absl::StrCat("failed: ", verdict.error.message()), "");
+  Apply(machine_.PartRefused());
+  // While the output was being published, it could end nothing.
+  if (!deadline_) StartDeadlineTimer();
 }
 
 StepMoves JobRun::MovesOf(const RunFault& fault) const {

@@ -33,6 +33,58 @@ absl::StatusOr<std::vector<v1::OutputPart>> PartsPublishedBy(env::Storage& stora
   return absl::NotFoundError(absl::StrCat("job ", job_id, " did not publish ", output));
 }
 
+bool IsAsTold(const absl::StatusOr<env::FileInfo>& found, const CommittedPart& committed) {
+  return found.ok() && found->is_regular && found->bytes == committed.part.bytes();
+}
+
+v1::JobError NotAsTold(const std::string& staging, const CommittedPart& committed,
+                       const absl::StatusOr<env::FileInfo>& found) {
+  v1::JobError error = MakeJobError(
+      job_error::kDataLoss,
+      absl::StrCat("output part ", PartName(committed.index), " was reported with ",
+                   committed.part.bytes(), " bytes by worker ", committed.worker,
+                   ", the master finds ",
+                   found.ok() ? absl::StrCat(found->bytes, " bytes") : "no file", " in ", staging),
+      "check that this worker and the master share the file system of the output, and the memory "
+      "of its machine, then run again");
+  error.set_worker(committed.worker);
+  return error;
+}
+
+/// Where a commit is repeated, a part may have its final name already.
+absl::StatusOr<env::FileInfo> FindPart(env::Storage& storage, const std::string& staging,
+                                       const CommittedPart& committed) {
+  absl::StatusOr<env::FileInfo> staged = storage.Stat(
+      PathIn(staging, StagedPartName(committed.index, committed.plan_epoch, committed.attempt)));
+  if (!absl::IsNotFound(staged.status())) return staged;
+  return storage.Stat(PathIn(staging, PartName(committed.index)));
+}
+
+/// Looks at all parts before any gets its final name, under which another plan's would be taken for
+/// it. Where those of several workers are not as told and nobody's are, the file system has lost
+/// them, most likely: then it is not called a worker's fault.
+absl::Status CheckParts(env::Storage& storage, const std::string& staging,
+                        const std::vector<CommittedPart>& parts) {
+  absl::btree_set<std::string> writers;
+  absl::btree_set<std::string> untrue;
+  v1::JobError first;
+  for (const CommittedPart& committed : parts) {
+    const absl::StatusOr<env::FileInfo> found = FindPart(storage, staging, committed);
+    if (!found.ok() && !absl::IsNotFound(found.status())) {
+      return FromStorage(found.status(), "cannot look at a staged part");
+    }
+    writers.insert(committed.worker);
+    if (IsAsTold(found, committed)) continue;
+    if (untrue.empty()) first = NotAsTold(staging, committed, found);
+    untrue.insert(committed.worker);
+  }
+  if (untrue.empty()) return absl::OkStatus();
+  if (untrue.size() == 1 || untrue.size() < writers.size()) {
+    first.set_fault_of(v1::FAULT_OF_WORKER);
+  }
+  return StatusFromJobError(absl::StatusCode::kDataLoss, first);
+}
+
 /// Gives one part its final name. Done already is success: a commit may be repeated.
 absl::Status NamePart(env::Storage& storage, const std::string& staging,
                       const CommittedPart& committed) {
@@ -46,19 +98,9 @@ absl::Status NamePart(env::Storage& storage, const std::string& staging,
     if (!renamed.ok()) return FromStorage(renamed, "cannot name an output part");
   }
   absl::StatusOr<env::FileInfo> info = storage.Stat(final_path);
-  if (info.ok() && info->is_regular && info->bytes == committed.part.bytes()) {
-    return absl::OkStatus();
-  }
-  v1::JobError error = MakeJobError(
-      job_error::kDataLoss,
-      absl::StrCat("output part ", PartName(committed.index), " was reported with ",
-                   committed.part.bytes(), " bytes by worker ", committed.worker,
-                   ", the master finds ",
-                   info.ok() ? absl::StrCat(info->bytes, " bytes") : "no file", " in ", staging),
-      "check that this worker and the master share the file system of the output, and the memory "
-      "of its machine, then run again");
-  error.set_worker(committed.worker);
-  return StatusFromJobError(absl::StatusCode::kDataLoss, error);
+  if (IsAsTold(info, committed)) return absl::OkStatus();
+  // Changed since it was looked at, and named: no other plan may find it there.
+  return StatusFromJobError(absl::StatusCode::kDataLoss, NotAsTold(staging, committed, info));
 }
 
 /// Removes what is neither a committed part nor the manifest.
@@ -211,6 +253,9 @@ absl::StatusOr<std::vector<v1::OutputPart>> CommitOutput(env::Storage& storage,
   }
   std::sort(parts.begin(), parts.end(),
             [](const CommittedPart& a, const CommittedPart& b) { return a.index < b.index; });
+  if (absl::Status checked = CheckParts(storage, places.staging, parts); !checked.ok()) {
+    return checked;
+  }
   std::vector<v1::OutputPart> listed;
   for (const CommittedPart& committed : parts) {
     if (absl::Status named = NamePart(storage, places.staging, committed); !named.ok()) {

@@ -45,8 +45,10 @@ absl::Status StageOutput(env::Storage& storage, const OutputPlaces& places, bool
 /// Failure semantics: a second call after a crash anywhere inside ends the same way; the old output
 ///   of an overwrite is put back when the new one cannot take its place, and by SettleOutput or
 ///   RestoreOldOutput after a crash.
-/// Errors: DATA_LOSS when a part is missing or of another size than reported; OUTPUT_EXISTS;
-///   OUTPUT_UNUSABLE; DISK_FULL.
+/// Errors: DATA_LOSS when a part is missing or of another size than reported, which is its worker's
+///   fault (JobError.fault_of) where others wrote as they said, or nobody else wrote: then nothing
+///   has changed, and another plan may write parts beside these; OUTPUT_EXISTS; OUTPUT_UNUSABLE;
+///   DISK_FULL.
 /// Checked by: tests/unit/master/staged_output_test.cc (a crash after every Storage call, with and
 ///   without exchange).
 absl::StatusOr<std::vector<v1::OutputPart>> CommitOutput(env::Storage& storage,

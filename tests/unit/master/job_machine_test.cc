@@ -116,6 +116,23 @@ TEST(JobMachineTest, AWorkerLostInTheRunBringsAnotherPlan) {
   EXPECT_TRUE(ending.Planned().empty());
 }
 
+TEST(JobMachineTest, APartThatIsRefusedAtTheCommitBringsAnotherPlan) {
+  for (const std::size_t n : {0, 1, 2, 3, 4, 5, 6, 8, 9}) {
+    JobMachine other = After(n);
+    EXPECT_TRUE(other.PartRefused().empty()) << n;
+  }
+  JobMachine m = After(7);
+  EXPECT_EQ(m.PartRefused(),
+            (Actions{JobAction::kStopPlan, JobAction::kJournal, JobAction::kPlan}));
+  EXPECT_EQ(m.state(), v1::JOB_STATE_PLANNING);
+  EXPECT_TRUE(m.can_end());
+  EXPECT_TRUE(m.Committed().empty()) << "of the plan that was stopped";
+  EXPECT_EQ(m.Planned(), (Actions{JobAction::kJournalPlan, JobAction::kPrepare})) << "staged once";
+  EXPECT_EQ(m.Prepared(), (Actions{JobAction::kJournal, JobAction::kConduct}));
+  EXPECT_EQ(m.Ran(), (Actions{JobAction::kJournal, JobAction::kCommit}));
+  EXPECT_EQ(m.Committed(), Actions{JobAction::kRelease});
+}
+
 TEST(JobMachineTest, FailureReleasesDiscardsAndKeepsTheFirstReason) {
   for (std::size_t n = 1; n <= 6; ++n) {
     JobMachine m = After(n);

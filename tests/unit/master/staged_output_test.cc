@@ -113,6 +113,52 @@ TEST_F(StagedOutputTest, APartOfAnotherSizeNamesWhoToldOfIt) {
       << error.message();
 }
 
+TEST_F(StagedOutputTest, APartThatIsNotAsToldIsItsWorkersFaultAndNothingIsNamed) {
+  for (const char* of_the_other : {"w1", "w2"}) {
+    storage_ = sim::MemoryStorage();
+    ASSERT_TRUE(storage_.MakeDirectory("/out").ok());
+    auto parts = StageParts();
+    parts[0].part.set_bytes(999);
+    parts[0].worker = "w2";
+    parts[1].worker = of_the_other;
+    const v1::JobError error =
+        JobErrorFromStatus(CommitOutput(storage_, places_, false, head_, parts).status());
+    EXPECT_EQ(error.worker(), "w2");
+    EXPECT_EQ(error.fault_of(), v1::FAULT_OF_WORKER) << "beside one of " << of_the_other;
+    EXPECT_TRUE(Exists(places_.staging + "/part-00000.1.1"));
+    EXPECT_FALSE(Exists(places_.staging + "/part-00000")) << "for another plan to find";
+  }
+}
+
+TEST_F(StagedOutputTest, WhereNobodysPartsAreAsToldItIsNoWorkersFault) {
+  auto parts = StageParts();
+  for (CommittedPart& part : parts) part.part.set_bytes(999);
+  parts[0].worker = "w2";
+  parts[1].worker = "w1";
+  const v1::JobError error =
+      JobErrorFromStatus(CommitOutput(storage_, places_, false, head_, parts).status());
+  EXPECT_EQ(error.code(), job_error::kDataLoss);
+  EXPECT_EQ(error.worker(), "w1") << "of the first part";
+  EXPECT_EQ(error.fault_of(), v1::FAULT_OF_UNSPECIFIED);
+}
+
+TEST_F(StagedOutputTest, APartThatChangesAsItIsNamedIsNoWorkersFault) {
+  const auto parts = StageParts();
+  bool changed = false;
+  storage_.SetGate([&](const char* operation, const std::string& path) {
+    if (std::string_view(operation) == "rename" && path == places_.staging + "/part-00000.1.1") {
+      changed = true;
+      EXPECT_TRUE(storage_.WriteSized(path, 55).ok());
+    }
+    return absl::OkStatus();
+  });
+  const v1::JobError error =
+      JobErrorFromStatus(CommitOutput(storage_, places_, false, head_, parts).status());
+  EXPECT_TRUE(changed);
+  EXPECT_EQ(error.code(), job_error::kDataLoss);
+  EXPECT_EQ(error.fault_of(), v1::FAULT_OF_UNSPECIFIED) << "part-00000 is named, and stays";
+}
+
 TEST_F(StagedOutputTest, AFileInTheWayIsNoneToRemoveOrOverwrite) {
   ASSERT_TRUE(storage_.WriteSized("/out/result", 5).ok());
   v1::JobSpec spec = head_.spec;

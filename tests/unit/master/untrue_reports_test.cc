@@ -1,11 +1,13 @@
-// Workers that tell what cannot be: the whole master on virtual time. Each is to blame for its own
-// words, and the job goes on without it.
+// Workers that tell what cannot be, or is not so: the whole master on virtual time. Each is to
+// blame for its own words, and the job goes on without it.
 
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <string>
+#include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/base/job_errors.h"
@@ -14,7 +16,9 @@
 namespace weir::master {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 class UntrueReports : public MasterTest {
  protected:
@@ -28,11 +32,11 @@ class UntrueReports : public MasterTest {
     RunFor(absl::Seconds(1));
   }
   // Three maps of 1.3 s each.
-  void BeginJob() {
+  void BeginJob(const v1::JobSpec& spec = EvenSpec(3, 3)) {
     world_->WatchSteps([this](const std::string& worker, const v1::StepOrder& order) {
       step_of_[worker] = order.step();
     });
-    const absl::StatusOr<std::string> id = Submit(EvenSpec(3, 3));
+    const absl::StatusOr<std::string> id = Submit(spec);
     ASSERT_TRUE(id.ok()) << id.status();
     id_ = *id;
     for (int ms = 0; ms < 10'000 && !step_of_.contains("worker-1"); ++ms) {
@@ -222,6 +226,143 @@ constexpr UntrueTransfer kUntrueTransfers[] = {
 
 INSTANTIATE_TEST_SUITE_P(Of, UntrueTransfersTest, testing::ValuesIn(kUntrueTransfers),
                          [](const auto& of) { return std::string(of.param.name); });
+
+// Each worker writes a part of about 17 MB. What it is and what is told of it, the commit sees.
+class UntruePartsTest : public UntrueReports {
+ protected:
+  /// Until worker 1 reduces. The commit waits until Publish.
+  void BeginReducing(const v1::JobSpec& spec = EvenSpec(3, 3)) {
+    BeginJob(spec);
+    world_->WatchSteps([this](const std::string& worker, const v1::StepOrder& order) {
+      if (order.kind() == v1::STEP_KIND_REDUCE) reduce_of_[worker] = order;
+    });
+    world_->disk_pool().Hold();
+    for (int ms = 0; ms < 60'000 && !reduce_of_.contains("worker-1"); ++ms) {
+      RunFor(absl::Milliseconds(1));
+    }
+    ASSERT_TRUE(reduce_of_.contains("worker-1"));
+  }
+  absl::Status TellPartOf(std::int64_t bytes) {
+    v1::ReportStepRequest report;
+    report.mutable_result()->set_step(reduce_of_.at("worker-1").step());
+    report.mutable_result()->mutable_part()->set_bytes(bytes);
+    return Tell<rpc::ReportStep>(report);
+  }
+  void RunToTheCommit() {
+    for (int ms = 0; ms < 60'000 && StatusOf(id_).state() != v1::JOB_STATE_COMMITTING; ++ms) {
+      RunFor(absl::Milliseconds(1));
+    }
+    // Who told of its part before it was there has written it by then.
+    RunFor(absl::Seconds(5));
+    ASSERT_EQ(StatusOf(id_).state(), v1::JOB_STATE_COMMITTING);
+  }
+  void LosePartOf(const std::string& worker) {
+    const std::string& path = reduce_of_.at(worker).part_path();
+    ASSERT_TRUE(world_->storage().Stat(path).ok()) << path;
+    ASSERT_TRUE(world_->storage().RemoveAll(path).ok()) << path;
+  }
+  void Publish() { world_->disk_pool().GoOn(); }
+  void ExpectTheJobIsPlannedAgainWithoutWorker1(const std::string& why) {
+    RunFor(absl::Seconds(180));
+    const v1::JobStatus status = StatusOf(id_);
+    ASSERT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+    ASSERT_EQ(status.losses_size(), 1);
+    EXPECT_EQ(status.losses(0).worker(), "worker-1");
+    EXPECT_THAT(status.losses(0).why(), HasSubstr(why));
+    EXPECT_EQ(status.losses(0).plan_epoch(), 2) << "the first plan was done";
+    EXPECT_THAT(LastPlan().plan().worker_names(), Not(Contains("worker-1")));
+    EXPECT_EQ(status.parts_size(), 3);
+  }
+  void ExpectTheJobEnds(std::string_view code) {
+    RunFor(absl::Seconds(180));
+    const v1::JobStatus status = StatusOf(id_);
+    EXPECT_EQ(status.state(), v1::JOB_STATE_FAILED);
+    EXPECT_EQ(status.error().code(), code) << DescribeJobError(status.error());
+  }
+
+  std::map<std::string, v1::StepOrder> reduce_of_;  // the last that began, by worker
+};
+
+class UntruePartSizesTest : public UntruePartsTest,
+                            public testing::WithParamInterface<std::int64_t> {};
+
+TEST_P(UntruePartSizesTest, CostTheirWorkerTheJobAndTheJobAnotherPlan) {
+  AddWorkers(3);
+  BeginReducing();
+  const absl::Status answer = TellPartOf(GetParam());
+  ASSERT_TRUE(answer.ok()) << answer;
+  RunToTheCommit();
+  Publish();
+  ExpectTheJobIsPlannedAgainWithoutWorker1(absl::StrCat("was reported with ", GetParam(),
+                                                        " bytes by worker worker-1, the master "
+                                                        "finds "));
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, UntruePartSizesTest,
+                         testing::Values(std::int64_t{0}, std::int64_t{7}, std::int64_t{1} << 50));
+
+TEST_F(UntruePartsTest, OfFewerThanNoBytesAreRefusedAsTheyAreTold) {
+  AddWorkers(3);
+  BeginReducing();
+  const absl::Status answer = TellPartOf(-1);
+  EXPECT_TRUE(absl::IsInvalidArgument(answer)) << answer;
+  Publish();
+  RunFor(absl::Seconds(180));
+  const v1::JobStatus status = StatusOf(id_);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+  ASSERT_EQ(status.losses_size(), 1);
+  EXPECT_THAT(status.losses(0).why(), HasSubstr("makes no sense: part.bytes is '-1'"));
+}
+
+TEST_F(UntruePartsTest, OneThatIsGoneCostsItsWriterTheJobAndTheJobAnotherPlan) {
+  AddWorkers(3);
+  BeginReducing();
+  RunToTheCommit();
+  EXPECT_GT(StatusOf(id_).actual_makespan_s(), 0);
+  LosePartOf("worker-1");
+  Publish();
+  while (StatusOf(id_).state() == v1::JOB_STATE_COMMITTING) ASSERT_TRUE(world_->time().RunNext());
+  EXPECT_EQ(StatusOf(id_).state(), v1::JOB_STATE_PLANNING);
+  EXPECT_EQ(StatusOf(id_).actual_makespan_s(), 0) << "it is not done";
+  ExpectTheJobIsPlannedAgainWithoutWorker1("by worker worker-1, the master finds no file in ");
+}
+
+TEST_F(UntruePartsTest, WhereNobodysAreThereItIsNoWorkersFault) {
+  AddWorkers(3);
+  BeginReducing();
+  RunToTheCommit();
+  ASSERT_EQ(reduce_of_.size(), 3u);
+  for (const auto& [worker, order] : reduce_of_) LosePartOf(worker);
+  Publish();
+  ExpectTheJobEnds(job_error::kDataLoss);
+  EXPECT_EQ(StatusOf(id_).losses_size(), 0) << "nobody else would do better";
+}
+
+TEST_F(UntruePartsTest, OfTheOnlyWorkerEndTheJobByItsName) {
+  sim::WorkerModel model;
+  model.name = "worker-1";
+  world_->StartWorker(model);
+  RunFor(absl::Seconds(1));
+  BeginReducing();
+  RunToTheCommit();
+  LosePartOf("worker-1");
+  Publish();
+  ExpectTheJobEnds(job_error::kDataLoss);
+  EXPECT_EQ(StatusOf(id_).error().worker(), "worker-1");
+}
+
+TEST_F(UntruePartsTest, ADeadlineThatPassedAsTheJobWasPublishedEndsIt) {
+  v1::JobSpec spec = EvenSpec(3, 3);
+  spec.set_deadline_ms(60'000);
+  AddWorkers(3);
+  BeginReducing(spec);
+  RunToTheCommit();
+  RunFor(absl::Seconds(60));
+  ASSERT_EQ(StatusOf(id_).state(), v1::JOB_STATE_COMMITTING);
+  LosePartOf("worker-1");
+  Publish();
+  ExpectTheJobEnds(job_error::kDeadline);
+}
 
 }  // namespace
 }  // namespace weir::master
