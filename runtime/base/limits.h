@@ -120,6 +120,13 @@ inline constexpr absl::Duration kJobsRememberedFor = absl::Minutes(43'200);
 /// What jobs may have together that one answer lists: half a message, so that no list is too long
 /// for one. A thousand jobs of 30 kB each.
 inline constexpr std::size_t kJobListBytesMax = 32 << 20;
+/// A plan goes to clients in pieces of this size: half a message, and so large that a receiver
+/// whose stream queues 64 of them misses none of the longest answer there is, 2 GiB. The answer of
+/// a thousand by a thousand transfers with their times has 84 MB.
+inline constexpr std::size_t kPlanPieceBytes = 32 << 20;
+/// How long a client waits for the next one: 32 MiB over a thin link, of 5 Mbit/s, take 54 s; and
+/// for the first, before which the plan of a dry run is made.
+inline constexpr absl::Duration kPlanPieceWait = absl::Seconds(60);
 /// Masters that may end without a word while they have a job in hand, before it is taken for the
 /// cause: one crash is chance and two may be; a job that ends its master each time must not do so
 /// for ever.

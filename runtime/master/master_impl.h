@@ -57,6 +57,8 @@ class Master::Impl {
   void Handle(rpc::Call<rpc::Cancel> call);
   void Handle(rpc::Call<rpc::GetPlan> call);
   void Handle(rpc::Call<rpc::DryRun> call);
+  std::unique_ptr<rpc::Subscription> Handle(rpc::Call<rpc::GetPlanPieces> call);
+  std::unique_ptr<rpc::Subscription> Handle(rpc::Call<rpc::DryRunPieces> call);
   void Handle(rpc::Call<rpc::GetLogs> call);
   void Handle(rpc::Call<rpc::PutArtifact> call) { artifacts_.Put(std::move(call)); }
 
@@ -133,6 +135,8 @@ class Master::Impl {
   void Accept(const std::string& key, v1::JobSpec spec, InputList input);
   void Accepted(v1::JobStatus status, std::shared_ptr<const v1::Plan> given_plan, InputList input);
   absl::Status Cancel(const v1::CancelRequest& request);
+  void FindPlan(const std::string& job_id, rpc::Reply<v1::GetPlanResponse> reply);
+  void MakePlan(std::shared_ptr<v1::JobSpec> spec, rpc::Reply<v1::GetPlanResponse> reply);
   void BeginDryRun(v1::JobSpec spec, InputList input, const std::vector<RegisteredWorker>& alive,
                    rpc::Reply<v1::GetPlanResponse> reply);
   void ExplainGiven(std::shared_ptr<const v1::JobSpec> spec,

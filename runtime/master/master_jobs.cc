@@ -14,6 +14,7 @@
 #include "runtime/base/valid_utf8.h"
 #include "runtime/master/job/submission.h"
 #include "runtime/master/master_impl.h"
+#include "runtime/master/plan_stream.h"
 #include "runtime/master/planning/given_plan.h"
 #include "runtime/rpc/not_ready.h"
 #include "runtime/rpc/wire_version.h"
@@ -229,17 +230,31 @@ absl::Status Master::Impl::Cancel(const v1::CancelRequest& request) {
 }
 
 void Master::Impl::Handle(rpc::Call<rpc::GetPlan> call) {
-  const std::string& job_id = call.request.job_id();
+  FindPlan(call.request.job_id(), std::move(call.reply));
+}
+
+std::unique_ptr<rpc::Subscription> Master::Impl::Handle(rpc::Call<rpc::GetPlanPieces> call) {
+  PlanStream stream = OpenPlanStream(seams_.loop, seams_.compute_pool, std::move(call.on_message),
+                                     std::move(call.on_end));
+  if (absl::Status serving = Serving(); !serving.ok()) {
+    stream.reply(serving);
+  } else {
+    FindPlan(call.request.job_id(), std::move(stream.reply));
+  }
+  return std::move(stream.subscription);
+}
+
+void Master::Impl::FindPlan(const std::string& job_id, rpc::Reply<v1::GetPlanResponse> reply) {
   v1::GetPlanResponse response;
   if (JobRun* run = FindRun(job_id); run != nullptr && run->planned() != nullptr) {
     *response.mutable_plan() = run->planned()->message;
     *response.mutable_actual() = run->Actual();
-    return call.reply(std::move(response));
+    return reply(std::move(response));
   }
-  if (absl::Status known = store_.Find(job_id).status(); !known.ok()) return call.reply(known);
+  if (absl::Status known = store_.Find(job_id).status(); !known.ok()) return reply(known);
   journal_.ReadLast(
       job_id, {v1::JournalRecord::kJobPlanned, v1::JournalRecord::kJobEnded},
-      callbacks_.Guard([job_id, reply = std::move(call.reply)](
+      callbacks_.Guard([job_id, reply = std::move(reply)](
                            absl::StatusOr<std::vector<v1::JournalRecord>> records) mutable {
         if (!records.ok()) return reply(records.status());
         v1::GetPlanResponse found;
@@ -257,17 +272,34 @@ void Master::Impl::Handle(rpc::Call<rpc::GetPlan> call) {
 }
 
 void Master::Impl::Handle(rpc::Call<rpc::DryRun> call) {
+  MakePlan(std::make_shared<v1::JobSpec>(std::move(*call.request.mutable_spec())),
+           std::move(call.reply));
+}
+
+std::unique_ptr<rpc::Subscription> Master::Impl::Handle(rpc::Call<rpc::DryRunPieces> call) {
+  PlanStream stream = OpenPlanStream(seams_.loop, seams_.compute_pool, std::move(call.on_message),
+                                     std::move(call.on_end));
+  if (absl::Status serving = Serving(); !serving.ok()) {
+    stream.reply(serving);
+  } else {
+    MakePlan(std::make_shared<v1::JobSpec>(std::move(*call.request.mutable_spec())),
+             std::move(stream.reply));
+  }
+  return std::move(stream.subscription);
+}
+
+void Master::Impl::MakePlan(std::shared_ptr<v1::JobSpec> spec,
+                            rpc::Reply<v1::GetPlanResponse> reply) {
   // One of the copies is ours.
   if (dry_run_place_.use_count() > limits::kDryRunsMax) {
-    return call.reply(absl::ResourceExhaustedError(
+    return reply(absl::ResourceExhaustedError(
         absl::StrCat(limits::kDryRunsMax,
                      " dry runs are under way, the most that the master takes at a time; ask again "
                      "when some are done, or submit the job and look at its plan")));
   }
-  auto spec = std::make_shared<v1::JobSpec>(std::move(*call.request.mutable_spec()));
   rpc::Reply<v1::GetPlanResponse> answer =
       [place = dry_run_place_,
-       reply = std::move(call.reply)](absl::StatusOr<v1::GetPlanResponse> response) mutable {
+       reply = std::move(reply)](absl::StatusOr<v1::GetPlanResponse> response) mutable {
         place.reset();
         reply(std::move(response));
       };

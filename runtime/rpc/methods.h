@@ -39,6 +39,8 @@ struct Stream {
   using Request = RequestOfMethod;
   using Response = ResponseOfMethod;
   static constexpr bool kStreams = true;
+  /// As of Unary; a stream that is refused ends with it before its first answer.
+  static absl::Status Check(const Request&) { return absl::OkStatus(); }
 };
 
 // For users; the master serves it.
@@ -72,6 +74,15 @@ struct DryRun : Unary<JobService, v1::DryRunRequest, v1::GetPlanResponse> {
   static constexpr absl::Duration kTimeout = absl::Seconds(60);
   static absl::Status Check(const Request& request);
 };
+/// The answers of the two above where one message does not hold them (plan_pieces.h). There are so
+/// few pieces that a slow caller misses none.
+struct GetPlanPieces : Stream<JobService, v1::GetPlanRequest, v1::PlanPiece> {
+  static constexpr char kName[] = "GetPlanPieces";
+};
+struct DryRunPieces : Stream<JobService, v1::DryRunRequest, v1::PlanPiece> {
+  static constexpr char kName[] = "DryRunPieces";
+  static absl::Status Check(const Request& request) { return DryRun::Check(request); }
+};
 struct ListWorkers : Unary<JobService, v1::ListWorkersRequest, v1::ListWorkersResponse> {
   static constexpr char kName[] = "ListWorkers";
 };
@@ -101,8 +112,9 @@ struct JobService {
   static constexpr char kName[] = "weir.v1.JobService";
   /// Where certificates say what their holders are, those of this role are answered.
   static constexpr char kCallerRole[] = "client";
-  using Methods = MethodList<Submit, Watch, GetStatus, ListJobs, Cancel, GetPlan, DryRun,
-                             ListWorkers, GetLogs, Calibrate, JoinGroup, PutArtifact>;
+  using Methods =
+      MethodList<Submit, Watch, GetStatus, ListJobs, Cancel, GetPlan, DryRun, GetPlanPieces,
+                 DryRunPieces, ListWorkers, GetLogs, Calibrate, JoinGroup, PutArtifact>;
 };
 
 // For workers; the master serves it.

@@ -34,6 +34,10 @@ struct Handlers {
 
   template <typename Method>
   requires(Method::kStreams) std::unique_ptr<Subscription> Carry(Call<Method> call) {
+    if (absl::Status sound = Method::Check(call.request); !sound.ok()) {
+      call.on_end(std::move(sound));
+      return std::make_unique<Subscription>();
+    }
     return server.Handle(std::move(call));
   }
 };
@@ -43,8 +47,9 @@ struct Handlers {
 /// and, where it has use for them,
 ///   absl::Status Admit(Service);  // not OK: the answer to whatever is asked now
 ///   void Malformed(Method, const typename Method::Request&, const absl::Status& why);
-/// the second of which hears of the requests that their check refused. Streams go to their handler
-/// as they come. A handler may reply at once; its call must be made on the server's loop.
+/// the second of which hears of the requests that their check refused. Streams are checked, and
+/// know neither of the two. A handler may reply at once; its call must be made on the server's
+/// loop.
 /// Ownership: `server` outlives it.
 /// Checked by: tests/unit/rpc/serve_test.cc.
 template <typename Service, typename Server>

@@ -20,7 +20,7 @@ constexpr absl::Duration kSettle = absl::Seconds(60);
 // Members wait for each other, beyond some calls that are lost.
 constexpr int kJoinWaitMs = 60'000;
 constexpr int kMembers = 3;
-constexpr int kQuestions = 5;
+constexpr int kQuestions = 6;
 constexpr std::int64_t kInputBytes = 4'000'000'000;
 // So many that much moves while they run; then workers get slow, and what moves to their reducers
 // is cancelled.
@@ -145,6 +145,16 @@ void EveryCall::Plan() {
   request.mutable_spec()->clear_idempotency_key();
   users_[0]->Ask<rpc::DryRun>(request, [this](const v1::GetPlanResponse& answer) {
     if (answer.plan().steps().empty()) world().Wrong("a dry run told no plan");
+    PlanInPieces();
+  });
+}
+
+void EveryCall::PlanInPieces() {
+  v1::DryRunRequest request;
+  *request.mutable_spec() = world().jobs()[0].spec;
+  request.mutable_spec()->clear_idempotency_key();
+  users_[0]->AskInPieces<rpc::DryRunPieces>(request, [this](const v1::GetPlanResponse& answer) {
+    if (answer.plan().steps().empty()) world().Wrong("a dry run in pieces told no plan");
     Submit(0);
     Submit(1);
   });
@@ -198,6 +208,11 @@ void EveryCall::AskForAll(const v1::JobStatus& ended) {
     ++answered_;
     const bool ran = ended.state() == v1::JOB_STATE_SUCCEEDED;
     if (ran && answer.plan().steps().empty()) world().Wrong("a job that ran has no plan");
+  });
+  users_[0]->AskInPieces<rpc::GetPlanPieces>(plan, [this, ended](const auto& answer) {
+    ++answered_;
+    const bool ran = ended.state() == v1::JOB_STATE_SUCCEEDED;
+    if (ran && answer.plan().steps().empty()) world().Wrong("no piece has the plan of a job");
   });
   v1::GetLogsRequest logs;
   logs.set_job_id(ended.job_id());

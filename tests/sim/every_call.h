@@ -14,8 +14,8 @@
 namespace weir::sim {
 
 /// A cluster, whose workers get slow one by one, and its users: one calibrates, sends an artifact,
-/// dry-runs, submits two jobs, watches the first to its end, cancels the second and asks for all
-/// there is to know; three form a group.
+/// dry-runs (twice, once in pieces), submits two jobs, watches the first to its end, cancels the
+/// second and asks for all there is to know; three form a group.
 ///
 /// They ask again until they are answered, as clients do. What comes out is known whatever calls
 /// suffer: two jobs, one group, one artifact.
@@ -36,6 +36,7 @@ class EveryCall {
   void Send(std::int64_t offset);
   void JoinGroup();
   void Plan();
+  void PlanInPieces();
   void Submit(std::size_t job);
   void FollowJobs();
   void AskForAll(const v1::JobStatus& ended);

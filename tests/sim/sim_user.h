@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/rpc/plan_pieces.h"
 #include "tests/sim/world.h"
 
 namespace weir::sim {
@@ -48,6 +49,25 @@ class SimUser {
         });
   }
 
+  /// Asks for a plan in pieces until all of them have come, over as many streams as it takes.
+  template <typename Method>
+  void AskInPieces(typename Method::Request request,
+                   std::function<void(const v1::GetPlanResponse&)> on_plan) {
+    auto pieces = std::make_shared<rpc::PlanPieces>();
+    plan_stream_ = jobs_->Subscribe<Method>(
+        request, [pieces](const v1::PlanPiece& piece) { pieces->Add(piece); },
+        [this, pieces, request, on_plan](const absl::Status& end) {
+          if (absl::IsUnavailable(end)) {
+            loop_->RunAt(loop_->Now() + kPause,
+                         [this, request, on_plan] { AskInPieces<Method>(request, on_plan); });
+            return;
+          }
+          const absl::StatusOr<v1::GetPlanResponse> plan = end.ok() ? pieces->Whole() : end;
+          if (plan.ok()) return on_plan(*plan);
+          world_.Wrong(absl::StrCat(Method::kName, " of a user: ", plan.status().ToString()));
+        });
+  }
+
   /// Watches a job to its end, over as many streams as it takes; then `on_end` once.
   void Watch(const std::string& job_id, std::function<void(const v1::JobStatus&)> on_end);
 
@@ -63,6 +83,7 @@ class SimUser {
   const std::shared_ptr<ProcessLoop> loop_;
   const std::unique_ptr<rpc::JobApi> jobs_;
   std::unique_ptr<rpc::Subscription> watch_;
+  std::unique_ptr<rpc::Subscription> plan_stream_;
   v1::JobStatus watched_;
 };
 

@@ -7,6 +7,7 @@
 #include "runtime/client/call_errors.h"
 #include "runtime/client/check_places.h"
 #include "runtime/client/commands/commands.h"
+#include "runtime/client/commands/plan_answer.h"
 #include "runtime/client/job_spec.h"
 #include "runtime/client/plan_file.h"
 #include "runtime/client/plan_pictures.h"
@@ -62,7 +63,7 @@ int Plan(const PlanOptions& options, CommandHost& host) {
   absl::Status sent = AddModule(*module, **session, absence, host, spec);
   if (sent.ok()) sent = AddShippedFiles(options.job, **session, absence, host, spec);
   if (!sent.ok()) return ReportCallError(sent, options.json, host);
-  const auto plan = AskUnlessInterrupted<rpc::DryRun>(**session, std::move(request));
+  const auto plan = AskForDryRun(**session, request);
   const int code =
       ShowPlan(plan, options.job.job, /*ended=*/false, options.pictures, options.json, host);
   return absl::IsCancelled(plan.status()) ? kExitInterrupted : code;
@@ -84,8 +85,8 @@ int Explain(const ExplainOptions& options, CommandHost& host) {
   const bool ended = status->state() == v1::JOB_STATE_SUCCEEDED || status->actual_makespan_s() > 0;
   v1::GetPlanRequest request;
   request.set_job_id(options.job_id);
-  return ShowPlan(Ask<rpc::GetPlan>(**session, std::move(request)), options.job_id, ended,
-                  options.pictures, options.json, host);
+  return ShowPlan(AskForPlan(**session, request), options.job_id, ended, options.pictures,
+                  options.json, host);
 }
 
 }  // namespace weir::client

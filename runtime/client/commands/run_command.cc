@@ -20,6 +20,7 @@
 #include "runtime/client/call_errors.h"
 #include "runtime/client/check_places.h"
 #include "runtime/client/commands/commands.h"
+#include "runtime/client/commands/plan_answer.h"
 #include "runtime/client/flags/exit_codes.h"
 #include "runtime/client/flags/value_text.h"
 #include "runtime/client/follow_job.h"
@@ -154,7 +155,7 @@ int WritePictures(const std::string& job_id, const v1::JobStatus& status,
                   const PictureOptions& pictures, bool quiet, Session& session, CommandHost& host) {
   v1::GetPlanRequest request;
   request.set_job_id(job_id);
-  const auto plan = Ask<rpc::GetPlan>(session, std::move(request));
+  const auto plan = AskForPlan(session, request);
   absl::Status beside = plan.status(), named = plan.status();
   if (plan.ok()) {
     const auto explained =

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "absl/time/time.h"
+#include "runtime/base/limits.h"
 
 namespace weir::rpc {
 
@@ -36,6 +37,8 @@ inline constexpr int kMetadataBytesMax = 64 << 10;
 inline constexpr std::size_t kServerMemoryBytes = std::size_t{512} << 20;
 /// A slow receiver of a stream skips messages in between, never the last.
 inline constexpr std::size_t kStreamQueuedMax = 64;
+// So no piece of a plan is skipped: no message has 2 GiB.
+static_assert(kStreamQueuedMax * limits::kPlanPieceBytes >= std::size_t{1} << 31);
 
 /// Returns the moment `timeout` from now on gRPC's own clock.
 inline gpr_timespec DeadlineAfter(absl::Duration timeout) {

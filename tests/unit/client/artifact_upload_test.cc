@@ -30,7 +30,10 @@ struct KeepingMaster {
     response.set_bytes_held(static_cast<std::int64_t>(held.size()));
     call.reply(std::move(response));
   }
-  std::unique_ptr<rpc::Subscription> Handle(rpc::Call<rpc::Watch>) { return nullptr; }
+  template <typename Method>
+  requires(Method::kStreams) std::unique_ptr<rpc::Subscription> Handle(rpc::Call<Method>) {
+    return nullptr;
+  }
   template <typename Method>
   void Handle(rpc::Call<Method> call) {
     call.reply(absl::UnimplementedError(Method::kName));

@@ -80,11 +80,27 @@ struct ScriptedMaster {
   void Handle(rpc::Call<rpc::ListWorkers> call) { call.reply(workers); }
   void Handle(rpc::Call<rpc::ListJobs> call) { call.reply(jobs); }
   void Handle(rpc::Call<rpc::GetLogs> call) { call.reply(logs); }
+  void Handle(rpc::Call<rpc::GetPlan> call) { call.reply(whole_plan); }
+  void Handle(rpc::Call<rpc::DryRun> call) { call.reply(whole_plan); }
   template <typename Method>
   void Handle(rpc::Call<Method> call) {
     call.reply(absl::UnimplementedError(Method::kName));
   }
+  // Of a plan; with `hold_pieces` it does not end.
+  template <typename Method>
+  requires(Method::kStreams) std::unique_ptr<rpc::Subscription> Handle(rpc::Call<Method> call) {
+    for (const v1::PlanPiece& piece : plan_pieces) call.on_message(piece);
+    if (!hold_pieces) call.on_end(pieces_end);
+    if (interrupt_pieces) interrupt();
+    return std::make_unique<rpc::Subscription>();
+  }
 
+  absl::StatusOr<v1::GetPlanResponse> whole_plan = absl::UnimplementedError("GetPlan");
+  std::vector<v1::PlanPiece> plan_pieces;
+  // By default that of a master from before there were pieces.
+  absl::Status pieces_end = absl::UnimplementedError("GetPlanPieces");
+  bool hold_pieces = false;
+  bool interrupt_pieces = false;
   v1::JobSpec spec;
   std::vector<v1::CalibrateRequest> calibrate_requests;
   v1::MeasuredNetwork measured;

@@ -24,7 +24,10 @@ struct ScriptedRendezvous {
     response.set_group_id("g");
     call.reply(std::move(response));
   }
-  std::unique_ptr<rpc::Subscription> Handle(rpc::Call<rpc::Watch>) { return nullptr; }
+  template <typename Method>
+  requires(Method::kStreams) std::unique_ptr<rpc::Subscription> Handle(rpc::Call<Method>) {
+    return nullptr;
+  }
   template <typename Method>
   void Handle(rpc::Call<Method> call) {
     call.reply(absl::UnimplementedError(Method::kName));

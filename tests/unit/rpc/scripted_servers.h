@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/rpc/api.h"
+#include "runtime/rpc/plan_pieces.h"
 
 namespace weir::rpc {
 
@@ -52,6 +53,17 @@ struct ScriptedJobs {
     response.add_logs()->set_output_tail(std::string(log_bytes, 'x'));
     call.reply(std::move(response));
   }
+  void Carry(Call<GetPlan> call) { call.reply(plan); }
+  // Of a plan.
+  template <typename Method>
+  requires(Method::kStreams) std::unique_ptr<Subscription> Carry(Call<Method> call) {
+    const auto pieces = CutPlan(plan);
+    if (pieces.ok()) {
+      for (const v1::PlanPiece& piece : *pieces) call.on_message(piece);
+    }
+    call.on_end(pieces.status());
+    return std::make_unique<Subscription>();
+  }
   template <typename Method>
   void Carry(Call<Method> call) {
     call.Acknowledge(absl::OkStatus());
@@ -68,6 +80,7 @@ struct ScriptedJobs {
   bool endless = false;
   int watched = 0;
   std::size_t log_bytes = 0;
+  v1::GetPlanResponse plan;
   int subscriptions = 0;
   absl::Status refusal;
   std::function<void()> before_answer;

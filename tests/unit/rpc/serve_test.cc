@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weir::rpc {
@@ -66,6 +68,34 @@ TEST(ServeTest, MethodsWithoutSuchHooksAreRefusedAllTheSame) {
   absl::Status answer;
   server.api.Send<Register>({}, [&](const auto& response) { answer = response.status(); });
   EXPECT_TRUE(absl::IsInvalidArgument(answer)) << answer;
+}
+
+struct StreamingServer {
+  template <typename Method>
+  requires(Method::kStreams) std::unique_ptr<Subscription> Handle(Call<Method>) {
+    ++opened;
+    return std::make_unique<Subscription>();
+  }
+  template <typename Method>
+  void Handle(Call<Method> call) {
+    call.reply(absl::UnimplementedError(Method::kName));
+  }
+
+  int opened = 0;
+  const JobApi api = ApiOf<JobService>(*this);
+};
+
+TEST(ServeTest, AStreamThatItsRowRefusesEndsBeforeItsHandlerHearsOfIt) {
+  StreamingServer server;
+  absl::Status end;
+  const auto on_end = [&end](absl::Status status) { end = std::move(status); };
+  const auto refused = server.api.Subscribe<DryRunPieces>(
+      {}, [](const v1::PlanPiece&) {}, on_end);
+  EXPECT_TRUE(absl::IsInvalidArgument(end)) << end;
+  EXPECT_EQ(server.opened, 0);
+  const auto taken = server.api.Subscribe<GetPlanPieces>(
+      {}, [](const v1::PlanPiece&) {}, on_end);
+  EXPECT_EQ(server.opened, 1);
 }
 
 }  // namespace
