@@ -3,9 +3,11 @@ import contextlib
 import json
 import os
 import resource
+import signal
 import socket
 import time
 import unittest
+import unittest.mock
 
 from trace_check import cut_problems, moved, order_problems, overlapping, port_problems
 from weir_process import Cluster, WeirTest, count_words, free_port, read_parts, wait_for, write_words
@@ -414,6 +416,19 @@ class Commands(WeirTest):
         known = self.weir("list", "workers", "--master", f"127.1:{free_port()}", env=native)
         self.assert_fails(known, 3, "ipv4:127.0.0.1:", "Connection refused")
         self.assertNotIn("GRPC_DNS_RESOLVER", known.err)
+
+    def test_a_proxy_in_the_environment_is_not_used(self):
+        nobody = f"http://127.0.0.1:{free_port()}"
+        proxies = dict.fromkeys(("http_proxy", "https_proxy", "grpc_proxy", "all_proxy"), nobody)
+        with unittest.mock.patch.dict(os.environ, proxies | {"no_proxy": "", "no_grpc_proxy": ""}):
+            cluster = Cluster(self, workers=2)
+            self.assert_ok(cluster.submit("wordcount", self.write("a", "x y x"), "-o", self.path("out"), "--reducers", "2"))
+
+    def test_a_terminal_that_goes_ends_daemons_in_order(self):
+        cluster = Cluster(self, workers=1)
+        for daemon in (*cluster.workers, cluster.master):
+            daemon.send_signal(signal.SIGHUP)
+            self.assertEqual(daemon.wait(timeout=15), 0)
 
     def test_a_restarted_master_lists_past_jobs(self):
         cluster = Cluster(self, workers=1)
