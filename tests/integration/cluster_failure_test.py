@@ -10,8 +10,8 @@ import signal
 import socket
 import subprocess
 import time
-import unittest
 
+import beside_each_other
 from faults import ENDS_WITHIN_S, LEASE_S, FailureTest
 from weir_process import BINARY, ROOT, Cluster, count_words, free_port, read_parts, task_pids, wait_for, write_words
 
@@ -427,4 +427,4 @@ class InACluster(FailureTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    beside_each_other.main()

@@ -8,8 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-import unittest
 
+import beside_each_other
 from faults import ENDING_S, KILL_GRACE_S, LEASE_S, SILENCE_S, FailureTest
 from weir_process import BINARY, count_words, read_parts, task_pids, wait_for, write_words
 
@@ -221,4 +221,4 @@ class Embedded(FailureTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    beside_each_other.main()

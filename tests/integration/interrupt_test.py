@@ -3,8 +3,8 @@ import fcntl
 import json
 import os
 import signal
-import unittest
 
+import beside_each_other
 from faults import ENDING_S, KILL_GRACE_S
 from gates import GatedTest
 from weir_process import Cluster, count_words, read_parts, task_pids, wait_for, write_words
@@ -170,4 +170,4 @@ class NeverAnswers(GatedTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    beside_each_other.main()

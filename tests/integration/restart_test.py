@@ -6,8 +6,8 @@ import re
 import signal
 import socket
 import time
-import unittest
 
+import beside_each_other
 from faults import LATE_S, LEASE_S, FailureTest
 from weir_process import Cluster, count_words, read_parts, task_pids, wait_for, write_words
 
@@ -358,4 +358,4 @@ class Restarts(FailureTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    beside_each_other.main()

@@ -1,6 +1,6 @@
 """All daemons are restarted, one after the other, under one job that goes on: right in the end, and its client never hears of an error."""
-import unittest
 
+import beside_each_other
 from faults import LATE_S
 from gates import GatedTest
 from weir_process import Cluster, wait_for
@@ -77,4 +77,4 @@ class RollingRestarts(GatedTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    beside_each_other.main()

@@ -12,8 +12,8 @@ import shutil
 import signal
 import subprocess
 import time
-import unittest
 
+import beside_each_other
 from control_groups import ControlGroup
 from file_systems_test import Mounts
 from weir_process import ROOT, Cluster, WeirTest, count_words, free_port, read_parts, wait_for
@@ -121,6 +121,7 @@ class FewThreads(WeirTest):
     """Users that may have few threads: the limit counts all of a user's, so it is one who has no others, and root has no limit."""
 
     USER = 61_234
+    one_at_a_time = True
 
     def setUp(self):
         super().setUp()
@@ -316,4 +317,4 @@ class LittleMemory(Mounts):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    beside_each_other.main()

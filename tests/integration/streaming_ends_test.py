@@ -4,8 +4,8 @@ import json
 import os
 import signal
 import sys
-import unittest
 
+import beside_each_other
 from weir_process import Cluster, WeirTest, processes_mentioning, read_parts, wait_for
 
 PYTHON = sys.executable
@@ -186,4 +186,4 @@ while not os.path.exists({gate!r} + "2"):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    beside_each_other.main()
