@@ -90,6 +90,12 @@ class Storage {
   /// At most `bytes_max` bytes of a file from `offset` on; fewer only where it ends.
   virtual absl::StatusOr<std::string> ReadAt(const std::string& path, std::int64_t offset,
                                              std::int64_t bytes_max) = 0;
+  /// Those of some places of a file whose byte is not in memory, in the order given, so that who
+  /// reads it waits for a disk. Does not wait for it itself. Where the system does not tell, a byte
+  /// counts as there. A place that was asked for may be in memory soon after: the kernel begins to
+  /// read it.
+  virtual absl::StatusOr<std::vector<std::int64_t>> NotInMemory(
+      const std::string& path, const std::vector<std::int64_t>& offsets) = 0;
   /// Writes bytes at `offset` of a file for its owner alone, which is made where there is none. Not
   /// synced.
   virtual absl::Status WriteAt(const std::string& path, std::int64_t offset,

@@ -254,6 +254,13 @@ absl::StatusOr<std::string> MemoryStorage::ReadAt(const std::string& path, std::
   return content.substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(bytes_max));
 }
 
+absl::StatusOr<std::vector<std::int64_t>> MemoryStorage::NotInMemory(
+    const std::string& path, const std::vector<std::int64_t>& /*offsets*/) {
+  if (absl::Status gate = Enter("read", path); !gate.ok()) return gate;
+  if (!files_.contains(path)) return Failed(ENOENT, "read", path);
+  return std::vector<std::int64_t>();
+}
+
 absl::Status MemoryStorage::WriteAt(const std::string& path, std::int64_t offset,
                                     std::string_view bytes) {
   if (absl::Status gate = Enter("write", path); !gate.ok()) return gate;

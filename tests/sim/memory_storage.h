@@ -36,6 +36,9 @@ class MemoryStorage final : public env::Storage {
   absl::StatusOr<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) override;
   absl::StatusOr<std::string> ReadAt(const std::string& path, std::int64_t offset,
                                      std::int64_t bytes_max) override;
+  /// All of every file is.
+  absl::StatusOr<std::vector<std::int64_t>> NotInMemory(
+      const std::string& path, const std::vector<std::int64_t>& offsets) override;
   absl::Status WriteAt(const std::string& path, std::int64_t offset,
                        std::string_view bytes) override;
   absl::Status Seal(const std::string& path, bool executable) override;

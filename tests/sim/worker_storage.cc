@@ -110,6 +110,11 @@ absl::StatusOr<std::string> WorkerStorage::ReadAt(const std::string& path, std::
   return Of(path).ReadAt(path, offset, bytes_max);
 }
 
+absl::StatusOr<std::vector<std::int64_t>> WorkerStorage::NotInMemory(
+    const std::string& path, const std::vector<std::int64_t>& offsets) {
+  return Of(path).NotInMemory(path, offsets);
+}
+
 absl::Status WorkerStorage::WriteAt(const std::string& path, std::int64_t offset,
                                     std::string_view bytes) {
   absl::Status room = CheckRoom(path);

@@ -46,6 +46,8 @@ class WorkerStorage final : public env::Storage {
   absl::StatusOr<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) override;
   absl::StatusOr<std::string> ReadAt(const std::string& path, std::int64_t offset,
                                      std::int64_t bytes_max) override;
+  absl::StatusOr<std::vector<std::int64_t>> NotInMemory(
+      const std::string& path, const std::vector<std::int64_t>& offsets) override;
   absl::Status WriteAt(const std::string& path, std::int64_t offset,
                        std::string_view bytes) override;
   absl::Status Seal(const std::string& path, bool executable) override;

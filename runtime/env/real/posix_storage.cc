@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -308,6 +309,24 @@ absl::StatusOr<std::string> PosixStorage::ReadAt(const std::string& path, std::i
   }
   bytes.resize(have);
   return bytes;
+}
+
+absl::StatusOr<std::vector<std::int64_t>> PosixStorage::NotInMemory(
+    const std::string& path, const std::vector<std::int64_t>& offsets) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return Failed("open", path);
+  // The question itself makes the kernel begin to read: one page, not all that it would read ahead.
+  ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM);
+  std::vector<std::int64_t> missing;
+  for (const std::int64_t offset : offsets) {
+    char byte = 0;
+    const iovec into = {&byte, 1};
+    // Not mincore, which tells it to the file's owner only. Other errors: the file system cannot.
+    if (::preadv2(fd.get(), &into, 1, offset, RWF_NOWAIT) < 0 && errno == EAGAIN) {
+      missing.push_back(offset);
+    }
+  }
+  return missing;
 }
 
 absl::Status PosixStorage::WriteAt(const std::string& path, std::int64_t offset,

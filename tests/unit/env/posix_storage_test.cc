@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +15,7 @@
 #include <filesystem>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
@@ -340,6 +342,28 @@ TEST_F(PosixStorageTest, FullDiskIsToldAndLeavesNothing) {
   EXPECT_EQ(storage_.ReadFile(At("a"), 100).value(), "old");
   EXPECT_EQ(storage_.List(dir_).value().size(), 1u);
   EXPECT_GT(storage_.FreeBytes(dir_).value(), 0);
+}
+
+TEST_F(PosixStorageTest, TellsWhichPlacesOfAFileAreNotInMemory) {
+  constexpr std::int64_t kMiB = 1 << 20;
+  Put("a", std::string(16 * kMiB, 'x'));  // and syncs it, so that it can be dropped
+  const std::vector<std::int64_t> places = {kMiB / 2, 10 * kMiB, 14 * kMiB};
+  EXPECT_EQ(storage_.NotInMemory(At("a"), places).value(), std::vector<std::int64_t>())
+      << "it was just written";
+  EXPECT_TRUE(absl::IsNotFound(storage_.NotInMemory(At("b"), places).status()));
+  const Fd fd(open(At("a").c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
+  char byte = 0;
+  const iovec into = {&byte, 1};
+  // Of another page, which is read because it is asked for.
+  if (preadv2(fd.get(), &into, 1, 15 * kMiB, RWF_NOWAIT) >= 0 || errno != EAGAIN) {
+    GTEST_SKIP() << "the file system of " << dir_ << " keeps files in memory, or does not tell";
+  }
+  ASSERT_EQ(storage_.ReadAt(At("a"), 0, kMiB).value().size(), static_cast<std::size_t>(kMiB));
+  EXPECT_EQ(storage_.NotInMemory(At("a"), places).value(),
+            (std::vector<std::int64_t>{10 * kMiB, 14 * kMiB}));
+  EXPECT_EQ(storage_.NotInMemory(At("a"), {16 * kMiB}).value(), std::vector<std::int64_t>())
+      << "behind the end there is nothing to wait for";
 }
 
 TEST_F(PosixStorageTest, AFileSystemWithoutEndHasRoom) {
