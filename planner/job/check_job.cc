@@ -166,6 +166,9 @@ absl::Status CheckJobShape(const JobShape& shape) {
   }
   if (status.ok()) status = CheckAtLeastZero("map_startup_s", shape.map_startup_s);
   if (status.ok()) status = CheckAtLeastZero("map_overhead_s", shape.map_overhead_s);
+  if (status.ok()) {
+    status = CheckAtLeastZero("input_disk_seconds_per_byte", {shape.input_disk_seconds_per_byte});
+  }
   if (status.ok()) status = CheckAtLeastZero("map_output_ratio", shape.map_output_ratio);
   if (status.ok()) status = CheckGrowth(shape);
   if (status.ok()) status = CheckOutputPoints(shape);

@@ -10,6 +10,9 @@ namespace {
 
 // Largest output of one mapper; see PlanAssembly.
 constexpr double kOutputBytesMax = 4e18;
+// Part of its map time for which a worker that waits for the disk does so at least: a loop adds an
+// overhead of its own.
+constexpr double kWaitsPart = 0.99;
 
 double ComputeRate(const ClusterProfile& cluster, WorkerIndex worker) {
   return cluster.workers[static_cast<std::size_t>(worker)].compute_rate;
@@ -28,10 +31,41 @@ Seconds OnDiskSeconds(const JobShape& shape, std::size_t index, const ClusterPro
 
 }  // namespace
 
+std::vector<Seconds> InputDiskSeconds(const JobShape& shape, absl::Span<const double> bytes) {
+  std::vector<Seconds> seconds(bytes.size(), 0);
+  if (shape.input_disk_seconds_per_byte <= 0) return seconds;
+  for (std::size_t w = 0; w < bytes.size(); ++w) {
+    double read_bytes = 0;
+    for (const double others : bytes) read_bytes += std::min(others, bytes[w]);
+    seconds[w] = read_bytes * shape.input_disk_seconds_per_byte;
+  }
+  return seconds;
+}
+
+bool InputDiskLimits(const JobShape& shape, const ClusterProfile& cluster, const Plan& plan) {
+  if (shape.input_disk_seconds_per_byte <= 0) return false;
+  std::vector<double> bytes(cluster.workers.size(), 0);
+  std::vector<Seconds> map_s(bytes.size(), 0);
+  for (const ComputeStep& step : plan.steps) {
+    if (!step.kind->reads_input() || step.input_bytes == 0) continue;
+    bytes[At(step.worker)] += static_cast<double>(step.input_bytes);
+    map_s[At(step.worker)] += step.duration_s - shape.map_overhead_s.value;
+  }
+  const auto longest = std::max_element(map_s.begin(), map_s.end());
+  if (longest == map_s.end() || *longest <= 0) return false;
+  const auto worker = static_cast<std::size_t>(longest - map_s.begin());
+  return InputDiskSeconds(shape, bytes)[worker] >= kWaitsPart * *longest;
+}
+
 absl::StatusOr<std::vector<MapperDraft>> DraftMappers(const JobShape& shape,
                                                       const ClusterProfile& cluster,
                                                       absl::Span<const Bytes> chunk_bytes,
                                                       absl::Span<const WorkerIndex> workers) {
+  std::vector<double> bytes(cluster.workers.size(), 0);
+  for (std::size_t j = 0; j < chunk_bytes.size(); ++j) {
+    bytes[At(workers[j])] += static_cast<double>(chunk_bytes[j]);
+  }
+  const std::vector<Seconds> disk_s = InputDiskSeconds(shape, bytes);
   std::vector<MapperDraft> mappers;
   for (std::size_t j = 0; j < chunk_bytes.size(); ++j) {
     MapperDraft mapper;
@@ -50,6 +84,12 @@ absl::StatusOr<std::vector<MapperDraft>> DraftMappers(const JobShape& shape,
         shape.map_overhead_s.value +
         input_bytes * shape.map_seconds_per_byte.value / ComputeRate(cluster, mapper.worker) +
         MapSpill(shape, cluster, mapper.worker, input_bytes).seconds;
+    // The disk reads while the step computes.
+    const std::size_t w = At(mapper.worker);
+    if (bytes[w] > 0) {
+      mapper.duration_s = std::max(mapper.duration_s,
+                                   shape.map_overhead_s.value + disk_s[w] * input_bytes / bytes[w]);
+    }
     mappers.push_back(mapper);
   }
   return mappers;

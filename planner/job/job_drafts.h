@@ -18,6 +18,7 @@ namespace weir::planner {
 
 /// Returns mapper j on workers[j] with chunk_bytes[j]: starts at (j + 1) * S (004 counts mappers
 /// from 1), takes the overhead, A * bytes / rate and what MapSpill says, makes MapOutputBytes.
+/// Beside the overhead it takes no less than its part of its worker's InputDiskSeconds.
 ///
 /// Requires: equal sizes.
 /// Errors: kInvalidArgument when one would make more than 4e18 bytes.
@@ -25,6 +26,20 @@ absl::StatusOr<std::vector<MapperDraft>> DraftMappers(const JobShape& shape,
                                                       const ClusterProfile& cluster,
                                                       absl::Span<const Bytes> chunk_bytes,
                                                       absl::Span<const WorkerIndex> workers);
+
+/// Returns the seconds until the disk has read what each worker maps (`bytes`, by worker), while it
+/// reads for the others as well: zeros where its time is not known.
+///
+/// Model: all begin at once, one step at a time, and have equal parts of the disk while they read.
+///   So worker w waits for the sum over workers v of min(bytes[v], bytes[w]), times
+///   input_disk_seconds_per_byte: all of the input where it has as much as any other.
+/// Checked by: tests/unit/planner_job/input_disk_test.cc.
+std::vector<Seconds> InputDiskSeconds(const JobShape& shape, absl::Span<const double> bytes);
+
+/// Says whether the worker that maps longest waits for the disk of the input, so that neither
+/// faster workers nor more of them help.
+/// Requires: a plan of this shape.
+bool InputDiskLimits(const JobShape& shape, const ClusterProfile& cluster, const Plan& plan);
 
 /// Returns reducer k of shape.layers[index] on workers[k] with load_fractions[k] of the bytes, or
 /// what comes nearest to it where heavy keys cannot be divided (CutKeys); one takes

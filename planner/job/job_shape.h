@@ -150,6 +150,9 @@ struct JobShape {
   Known map_startup_s;
   /// What a map step takes at any size: order, task, files, report. Seconds, >= 0.
   Known map_overhead_s;
+  /// Seconds per byte of the disk that all mappers read from at a time, as measured; 0 = not known,
+  /// or the input is in memory: costs no time (InputDiskSeconds, ADR 0062). >= 0.
+  double input_disk_seconds_per_byte = 0;
   /// g_0: map output bytes per input byte, of a chunk of map_output_at_bytes. >= 0.
   Known map_output_ratio;
   /// beta: a chunk of x bytes makes output in proportion to x^beta; below 1 where a combiner finds

@@ -130,7 +130,7 @@ class EmbeddedSession {
     options.version = client::kVersion;
     options.journal_outlives = false;
     options.running_jobs_max = 1;  // it has one
-    options.measure_output = true;
+    options.measure_disks = true;
     options.shared_cores = UsableCores();
     options.artifact_directory = directory_->path() + "/artifacts";
     process_.OnLoop([&] {

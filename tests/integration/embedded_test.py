@@ -227,6 +227,50 @@ class Prediction(WeirTest):
         names()
         self.assertNotIn("output disk time", names(), "the first run told what its reducers took")
 
+    def test_the_disk_of_a_large_input_is_measured_where_it_is_not_in_memory(self):
+        text = self.path("text.txt")
+        with open(text, "wb") as file:
+            for _ in range(270):
+                file.write(b"the same words\n" * 70_000)
+            file.flush()
+            os.fsync(file.fileno())
+        size = os.path.getsize(text)
+        self.assertGreater(size, 256_000_000, "large enough to be asked for")
+        out = self.path("out")
+
+        def drop():
+            """Says whether nothing of it is in memory now."""
+            with open(text, "rb") as file:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+                missing = 0
+                for place in range(20):
+                    try:
+                        os.preadv(file.fileno(), [bytearray(1)], size // 20 * place, os.RWF_NOWAIT)
+                    except BlockingIOError:
+                        missing += 1
+                    except OSError:
+                        return False
+                return missing == 20
+
+        def names():
+            self.assert_ok(self.run_job("wordcount", text, "-o", out, "--overwrite", "--workers", "2",
+                                        "--no-history", "--no-sample"))
+            return [n["name"] for n in self.plan_of(out)["numbers"]]
+
+        def names_of_cold():
+            if not drop():
+                self.skipTest(f"the file system of {self.dir} keeps files in memory, or does not tell")
+            return names()
+
+        # A disk that others keep from being slower than memory at just the wrong moment tells nothing.
+        self.assertTrue(any("input disk time" in names_of_cold() for _ in range(5)))
+        self.assertEqual(self.origin(self.plan_of(out), "input disk time"), "measured")
+        with open(text, "rb") as file:
+            while file.read(1 << 20):
+                pass
+        self.assertNotIn("input disk time", names(), "all of it was just read")
+
     def test_bytes_follow_fractions_where_keys_are_skewed(self):
         # All keys lie in one 256th of the key space.
         rng = random.Random(5)

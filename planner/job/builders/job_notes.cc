@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "planner/explain/plan_limits.h"
 #include "planner/explain/readable.h"
+#include "planner/job/job_drafts.h"
 #include "planner/job/map_chunks.h"
 
 namespace weir::planner {
@@ -33,6 +34,10 @@ std::string LimitNote(const JobShape& shape, const ClusterProfile& cluster, cons
                    ReadablePercent(limits.limit_s / makespan_s), ")");
   switch (limits.limit) {
     case Limit::kMap:
+      if (InputDiskLimits(shape, cluster, plan)) {
+        return absl::StrCat("Map limits: the disk of the input is read for ", part,
+                            "; a faster disk, or input that is in memory, helps, workers do not.");
+      }
       return absl::StrCat("Map limits: the busiest worker maps for ", part,
                           LargestChunkIsUncut(shape, plan)
                               ? "; faster workers or smaller files help, more workers do not."
@@ -276,6 +281,10 @@ void AddMapNumbers(const JobShape& shape, std::vector<PlanNumber>& numbers) {
   numbers.push_back(NumberOf("map time", shape.map_seconds_per_byte, "s/byte"));
   numbers.push_back(NumberOf("map start-up", shape.map_startup_s, "s"));
   numbers.push_back(NumberOf("map step overhead", shape.map_overhead_s, "s"));
+  if (shape.input_disk_seconds_per_byte > 0) {
+    numbers.push_back({"input disk time", shape.input_disk_seconds_per_byte, "s/byte",
+                       OriginName(Origin::kMeasured)});
+  }
   if (MakesVectors(shape)) {
     numbers.push_back({"map output of each mapper", ElementBytes(shape, 0, 0), "bytes", "job"});
   } else {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "planner/explain/readable.h"
 #include "planner/job/builders/job_chain.h"
+#include "planner/job/job_drafts.h"
 #include "planner/job/map_chunks.h"
 #include "planner/load/chain.h"
 #include "planner/load/choose_counts.h"
@@ -39,7 +40,7 @@ std::vector<std::string> OneMoreNotes(const JobShape& shape, const ClusterProfil
   SetCosts(shape, rates, chain);
   absl::StatusOr<load::OneMore> more = load::CompareOneMore(chain);
   if (!more.ok()) return {};
-  if (LargestChunkIsUncut(shape, plan)) more->mapper_s = 0;
+  if (LargestChunkIsUncut(shape, plan) || InputDiskLimits(shape, cluster, plan)) more->mapper_s = 0;
   const Seconds makespan_s = plan.summary.makespan_s;
   std::string note =
       absl::StrCat("By the model, ", ChangeText("one more mapper", more->mapper_s, makespan_s));

@@ -9,6 +9,7 @@
 #include "runtime/base/job_state_words.h"
 #include "runtime/base/log.h"
 #include "runtime/master/conduct/progress.h"
+#include "runtime/master/input/cold_input.h"
 #include "runtime/master/learning/learned_shape.h"
 #include "runtime/master/output/write_rate.h"
 #include "runtime/master/planning/cluster_profile.h"
@@ -65,11 +66,14 @@ void JobRun::StartDeadlineTimer() {
 void JobRun::Begin(double memory_share) {
   memory_share_ = memory_share;
   planning_.ShareMemory(memory_share);
-  if (context_.options.measure_output) {
-    planning_.MeasureOutputBy(
-        [&storage = context_.seams.storage, &loop = loop_, output = places_.output] {
-          return MeasureWriteSeconds(storage, loop, output);
-        });
+  if (context_.options.measure_disks) {
+    planning_.MeasureDisksBy([&storage = context_.seams.storage, &loop = loop_,
+                              output = places_.output](const DiskQuestion& asked) {
+      DiskTimes times;
+      times.input = MeasureColdReadSeconds(storage, loop, asked.input);
+      if (asked.output) times.output = MeasureWriteSeconds(storage, loop, output);
+      return times;
+    });
   }
   Apply(machine_.Begin());
 }

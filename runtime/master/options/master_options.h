@@ -49,8 +49,9 @@ struct MasterOptions {
   /// taken to lie behind the network and to be stored at C (004, section 3).
   double local_store_seconds_per_byte = 1.0 / 1e9;
   /// Measure it instead where a job will write much and no run of it told how long its parts take
-  /// (ADR 0054). Only where master and workers are on one machine.
-  bool measure_output = false;
+  /// (ADR 0054), and the disk of a large input that is not in memory (ADR 0062). Only where master
+  /// and workers are on one machine.
+  bool measure_disks = false;
   /// Cores that the slots of all workers share, where they are on one machine with the master; 0 =
   /// not known, each slot is taken to have one.
   double shared_cores = 0;

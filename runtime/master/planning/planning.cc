@@ -170,22 +170,38 @@ void Planning::Plan(const InputList& input, const std::vector<RegisteredWorker>&
   request.shape.loop = *std::move(loop);
   CutByMemory(request);
   if (!note.empty()) request.notes.push_back(note);
-  if (!measure_output_ || output_seconds_per_byte_ ||
-      !MayWaitForOutput(request.shape, workers.size())) {
+  DiskQuestion question = QuestionFor(input, request);
+  if (question.input.empty() && !question.output) {
     return PlanWith(std::move(request), std::move(done));
   }
   // Workers that remove what they made of the sample keep the disk busy.
-  WhenReleased([this, request = std::move(request), done = std::move(done)]() mutable {
-    env::Offload(seams_.loop, seams_.disk_pool, measure_output_,
-                 callbacks_.Guard([this, request = std::move(request),
-                                   done = std::move(done)](double seconds_per_byte) mutable {
-                   output_seconds_per_byte_ = seconds_per_byte;
-                   PlanWith(std::move(request), std::move(done));
-                 }));
+  WhenReleased([this, question = std::move(question), request = std::move(request),
+                done = std::move(done)]() mutable {
+    const bool of_input = !question.input.empty();
+    const bool of_output = question.output;
+    env::Offload(
+        seams_.loop, seams_.disk_pool,
+        [measure = measure_disks_, question = std::move(question)] { return measure(question); },
+        callbacks_.Guard([this, of_input, of_output, request = std::move(request),
+                          done = std::move(done)](const DiskTimes& times) mutable {
+          if (of_input) input_seconds_per_byte_ = times.input;
+          if (of_output) output_seconds_per_byte_ = times.output;
+          PlanWith(std::move(request), std::move(done));
+        }));
   });
 }
 
+DiskQuestion Planning::QuestionFor(const InputList& input, const PlanRequest& request) const {
+  DiskQuestion question;
+  if (!measure_disks_) return question;
+  if (!input_seconds_per_byte_) question.input = PlacesToAsk(input, seams_.random.Next());
+  question.output =
+      !output_seconds_per_byte_ && MayWaitForOutput(request.shape, request.cluster.workers.size());
+  return question;
+}
+
 void Planning::PlanWith(PlanRequest request, PlanDone done) {
+  request.shape.input_disk_seconds_per_byte = input_seconds_per_byte_.value_or(0);
   if (output_seconds_per_byte_.value_or(0) > 0) {
     planner::StoreShape& store = request.shape.store;
     store.disk_seconds_per_byte = *output_seconds_per_byte_;

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "jobs/api/job_definition.h"
 #include "runtime/env/callback_scope.h"
+#include "runtime/master/input/cold_input.h"
 #include "runtime/master/input/input_ranges.h"
 #include "runtime/master/learning/shape_history.h"
 #include "runtime/master/options/master_options.h"
@@ -26,6 +27,18 @@
 namespace weir::master {
 
 struct PlanRequest;
+
+/// What is asked of the disks before a plan.
+struct DiskQuestion {
+  std::vector<FilePlaces> input = {};  // to be looked at; none: not asked
+  bool output = false;
+};
+
+/// Seconds per byte that the disks take; 0: not known, or nobody waits for them.
+struct DiskTimes {
+  double input = 0;
+  double output = 0;
+};
 
 /// Plans one job.
 ///
@@ -48,10 +61,10 @@ class Planning {
   void ShareWith(std::vector<std::string> jobs) { jobs_beside_ = std::move(jobs); }
   /// The job gets this part of each worker's memory limit.
   void ShareMemory(double share) { memory_share_ = share; }
-  /// Returns the seconds per byte in which the disk of the output writes, or 0 (not known).
-  using MeasureOutput = std::function<double()>;
-  /// Asked once, on the disk pool, before a plan of a job that MayWaitForOutput.
-  void MeasureOutputBy(MeasureOutput measure) { measure_output_ = std::move(measure); }
+  using MeasureDisks = std::function<DiskTimes(const DiskQuestion&)>;
+  /// Asked on the disk pool, before a plan: once of a large input (PlacesToAsk), whatever is known
+  /// of the job, and once of the output where the job MayWaitForOutput.
+  void MeasureDisksBy(MeasureDisks measure) { measure_disks_ = std::move(measure); }
   /// `note` is one more sentence for the people who read the plan, or empty. `done` comes once.
   /// Requires: `workers` is not empty.
   void Plan(const InputList& input, const std::vector<RegisteredWorker>& workers,
@@ -72,6 +85,7 @@ class Planning {
 
  private:
   using PlanDone = absl::AnyInvocable<void(absl::StatusOr<PlannedJob>)>;
+  DiskQuestion QuestionFor(const InputList& input, const PlanRequest& request) const;
   void PlanWith(PlanRequest request, PlanDone done);
   void TakeSample(v1::JobShapeLearned shape, double chunk_bytes, double input_bytes);
   /// Nothing: the job is not to be sampled.
@@ -95,8 +109,10 @@ class Planning {
   std::optional<v1::JobShapeLearned::DataSeen> seen_;
   std::vector<std::string> jobs_beside_;
   double memory_share_ = 1;
-  MeasureOutput measure_output_;
-  std::optional<double> output_seconds_per_byte_;  // 0: cannot be told
+  MeasureDisks measure_disks_;
+  // 0: cannot be told.
+  std::optional<double> input_seconds_per_byte_;
+  std::optional<double> output_seconds_per_byte_;
   std::string note_;
   std::unique_ptr<SampleRun> sample_;
   env::CallbackScope callbacks_;
