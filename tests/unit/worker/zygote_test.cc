@@ -174,6 +174,11 @@ TEST_F(ZygoteTest, EndsWithItsOwnerAndTasksLiveOn) {
 }
 
 TEST_F(ZygoteTest, EndsWhenItsStarterIsKilled) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP()
+      << "ThreadSanitizer has a thread of its own in a child, and no zygote is forked from "
+         "a process of several";
+#endif
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   const Fd read_end(ends[0]);
@@ -187,12 +192,14 @@ TEST_F(ZygoteTest, EndsWhenItsStarterIsKilled) {
   }
   ::close(ends[1]);
   pid_t zygote = -1;
-  ASSERT_EQ(::read(read_end.get(), &zygote, sizeof zygote), static_cast<ssize_t>(sizeof zygote));
+  const ssize_t told = ::read(read_end.get(), &zygote, sizeof zygote);
+  // Whatever it has told: other tests take each child of this process for theirs.
+  ::kill(starter, SIGKILL);
+  ASSERT_EQ(::waitpid(starter, nullptr, 0), starter);
+  ASSERT_EQ(told, static_cast<ssize_t>(sizeof zygote));
   ASSERT_GT(zygote, 0);
   // Held by both; the zygote's copies are closed.
   char byte = 0;
-  ::kill(starter, SIGKILL);
-  ASSERT_EQ(::waitpid(starter, nullptr, 0), starter);
   EXPECT_EQ(::read(read_end.get(), &byte, 1), 0);
   bool gone = false;
   for (int i = 0; i < 500 && !gone; ++i) {
