@@ -136,7 +136,10 @@ class Master::Impl {
   void Accepted(v1::JobStatus status, std::shared_ptr<const v1::Plan> given_plan, InputList input);
   absl::Status Cancel(const v1::CancelRequest& request);
   void FindPlan(const std::string& job_id, rpc::Reply<v1::GetPlanResponse> reply);
-  void MakePlan(std::shared_ptr<v1::JobSpec> spec, rpc::Reply<v1::GetPlanResponse> reply);
+  void MakePlan(v1::DryRunRequest request, rpc::Reply<v1::GetPlanResponse> reply);
+  /// Calls ask_for(request, reply) of a master that serves, and tells the plan piece by piece.
+  template <typename Method, typename AskFor>
+  std::unique_ptr<rpc::Subscription> TellInPieces(rpc::Call<Method> call, AskFor ask_for);
   void BeginDryRun(v1::JobSpec spec, InputList input, const std::vector<RegisteredWorker>& alive,
                    rpc::Reply<v1::GetPlanResponse> reply);
   void ExplainGiven(std::shared_ptr<const v1::JobSpec> spec,

@@ -233,15 +233,23 @@ void Master::Impl::Handle(rpc::Call<rpc::GetPlan> call) {
   FindPlan(call.request.job_id(), std::move(call.reply));
 }
 
-std::unique_ptr<rpc::Subscription> Master::Impl::Handle(rpc::Call<rpc::GetPlanPieces> call) {
+template <typename Method, typename AskFor>
+std::unique_ptr<rpc::Subscription> Master::Impl::TellInPieces(rpc::Call<Method> call,
+                                                              AskFor ask_for) {
   PlanStream stream = OpenPlanStream(seams_.loop, seams_.compute_pool, std::move(call.on_message),
                                      std::move(call.on_end));
   if (absl::Status serving = Serving(); !serving.ok()) {
     stream.reply(serving);
   } else {
-    FindPlan(call.request.job_id(), std::move(stream.reply));
+    ask_for(std::move(call.request), std::move(stream.reply));
   }
   return std::move(stream.subscription);
+}
+
+std::unique_ptr<rpc::Subscription> Master::Impl::Handle(rpc::Call<rpc::GetPlanPieces> call) {
+  return TellInPieces(std::move(call), [this](v1::GetPlanRequest request, auto reply) {
+    FindPlan(request.job_id(), std::move(reply));
+  });
 }
 
 void Master::Impl::FindPlan(const std::string& job_id, rpc::Reply<v1::GetPlanResponse> reply) {
@@ -272,24 +280,16 @@ void Master::Impl::FindPlan(const std::string& job_id, rpc::Reply<v1::GetPlanRes
 }
 
 void Master::Impl::Handle(rpc::Call<rpc::DryRun> call) {
-  MakePlan(std::make_shared<v1::JobSpec>(std::move(*call.request.mutable_spec())),
-           std::move(call.reply));
+  MakePlan(std::move(call.request), std::move(call.reply));
 }
 
 std::unique_ptr<rpc::Subscription> Master::Impl::Handle(rpc::Call<rpc::DryRunPieces> call) {
-  PlanStream stream = OpenPlanStream(seams_.loop, seams_.compute_pool, std::move(call.on_message),
-                                     std::move(call.on_end));
-  if (absl::Status serving = Serving(); !serving.ok()) {
-    stream.reply(serving);
-  } else {
-    MakePlan(std::make_shared<v1::JobSpec>(std::move(*call.request.mutable_spec())),
-             std::move(stream.reply));
-  }
-  return std::move(stream.subscription);
+  return TellInPieces(std::move(call), [this](v1::DryRunRequest request, auto reply) {
+    MakePlan(std::move(request), std::move(reply));
+  });
 }
 
-void Master::Impl::MakePlan(std::shared_ptr<v1::JobSpec> spec,
-                            rpc::Reply<v1::GetPlanResponse> reply) {
+void Master::Impl::MakePlan(v1::DryRunRequest request, rpc::Reply<v1::GetPlanResponse> reply) {
   // One of the copies is ours.
   if (dry_run_place_.use_count() > limits::kDryRunsMax) {
     return reply(absl::ResourceExhaustedError(
@@ -297,6 +297,7 @@ void Master::Impl::MakePlan(std::shared_ptr<v1::JobSpec> spec,
                      " dry runs are under way, the most that the master takes at a time; ask again "
                      "when some are done, or submit the job and look at its plan")));
   }
+  auto spec = std::make_shared<v1::JobSpec>(std::move(*request.mutable_spec()));
   rpc::Reply<v1::GetPlanResponse> answer =
       [place = dry_run_place_,
        reply = std::move(reply)](absl::StatusOr<v1::GetPlanResponse> response) mutable {

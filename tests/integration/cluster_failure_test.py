@@ -9,6 +9,7 @@ import select
 import signal
 import socket
 import subprocess
+import sys
 import time
 
 import beside_each_other
@@ -406,6 +407,21 @@ class InACluster(FailureTest):
         cluster.stop()
         self.assertEqual([p.returncode for p in [*cluster.workers, cluster.master]], [0, 0, 0])
         self.assert_nothing_left()
+
+    def test_a_test_that_fails_beside_others_fails_its_file(self):
+        tests = self.write("some_test.py", "import sys, unittest\n"
+                           f"sys.path.insert(0, {os.path.dirname(os.path.realpath(__file__))!r})\nimport beside_each_other\n"
+                           "class Some(unittest.TestCase):\n"
+                           "    def test_well(self): pass\n"
+                           "    def test_left_out(self): self.skipTest('no such disk')\n"
+                           "    def test_wrong(self): self.assertEqual(1, 2)\n"
+                           "beside_each_other.main()\n")
+        ended = subprocess.run([sys.executable, tests], capture_output=True, text=True, check=False)
+        self.assertEqual(ended.returncode, 1, ended.stderr)
+        for said in ("Ran 3 tests", "FAILED", "failed: Some.test_wrong", "AssertionError: 1 != 2", "no such disk", "test_well"):
+            self.assertIn(said, ended.stdout)
+        well = subprocess.run([sys.executable, tests, "Some.test_well"], capture_output=True, text=True, check=False)
+        self.assertEqual(well.returncode, 0, well.stderr)
 
     def test_a_daemon_that_crashes_fails_its_test_though_another_takes_its_place(self):
         cluster = Cluster(self, workers=2)

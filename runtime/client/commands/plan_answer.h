@@ -1,6 +1,6 @@
 #pragma once
 
-// Asks for a plan, however large it is. Upstream: weir plan, weir explain, weir run. Downstream:
+// Asks for a plan, however large it is. Upstream: weir plan, explain, run and submit. Downstream:
 // Session.
 
 #include "absl/status/statusor.h"
