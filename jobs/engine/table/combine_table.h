@@ -42,7 +42,13 @@ class CombineTable {
   /// Values may hold memory of the heap, which is counted with every change of one.
   static constexpr bool kCountsHeap = ValueMemory<Value>::kOwnsHeap;
 
-  struct Entry {
+  // An entry that needs more than 40 of a cache line's 64 bytes gets them all: half of those of 48
+  // would lie in two lines, and a table that is no longer small would ask for both each time.
+  static constexpr std::size_t kLineBytes = 64;
+  static constexpr std::size_t kLeastBytes = 3 * sizeof(std::uint64_t) + sizeof(Value);
+  static constexpr bool kFillsLine = kLeastBytes > 40 && kLeastBytes <= kLineBytes;
+
+  struct alignas(kFillsLine ? kLineBytes : alignof(std::uint64_t)) Entry {
     std::uint64_t word0;
     std::uint64_t word1;  // address of the bytes when the key is longer than kInlineKeyBytes
     std::uint64_t meta;   // 32 bits of the hash, then length + 1; zero marks a free entry
@@ -81,7 +87,7 @@ class CombineTable {
     const SubTable& table = sub_tables_[SplitSubOf(hash)];
     const Entry* const entry = &table.entries[Hash32(hash) & table.mask];
     __builtin_prefetch(entry, 1);
-    // Half of those of 48 bytes begin in one line of the cache and end in the next.
+    // Others may begin in one line of the cache and end in the next.
     if constexpr (kLineBytes % sizeof(Entry) != 0) {
       __builtin_prefetch(reinterpret_cast<const char*>(entry + 1) - 1, 1);
     }
@@ -238,7 +244,6 @@ class CombineTable {
   static constexpr int kLog2LargeEntries = 10;
   // About 256 KiB of entries: beyond that probes leave the level-2 cache.
   static constexpr std::uint64_t kSplitEntries = 4096;
-  static constexpr std::size_t kLineBytes = 64;
 
   static std::uint32_t Hash32(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 24); }
   static std::size_t SplitSubOf(std::uint64_t hash) { return static_cast<std::size_t>(hash >> 56); }

@@ -77,6 +77,28 @@ std::int64_t HeapBytesOf(const Table& table) {
   return bytes;
 }
 
+// What a key costs beyond the cache is the number of its lines.
+TEST(CombineTable, EntriesThatNearlyFillACacheLineLieInOne) {
+  CombineTable<std::array<std::int64_t, 3>> table;
+  const auto last = [](auto& into, const auto& from) { into = from; };
+  constexpr int kKeys = 30'000;
+  for (int i = 0; i < kKeys; ++i) {
+    const std::string key = std::to_string(100'000 + i) + std::string(kInlineKeyBytes, ' ');
+    table.Upsert(PackKey(key.data(), 6), {i, i, i}, last);
+  }
+  ASSERT_FALSE(table.small());
+  int entries = 0;
+  for (int sub = 0; sub < table.kSubTables; ++sub) {
+    table.ForEach(sub, [&](const auto& entry) {
+      const auto begin = reinterpret_cast<std::uintptr_t>(&entry);
+      const auto end = reinterpret_cast<std::uintptr_t>(&entry.value + 1);
+      EXPECT_EQ(begin / 64, (end - 1) / 64);
+      ++entries;
+    });
+  }
+  EXPECT_EQ(entries, kKeys);
+}
+
 TEST(CombineTable, WhatValuesHoldOnTheHeapCounts) {
   for (const int num_keys : {1, 4096, 4097, 9000}) {
     CombineTable<std::string> first, second;
