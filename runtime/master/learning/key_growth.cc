@@ -1,7 +1,9 @@
 #include "runtime/master/learning/key_growth.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <vector>
 
 #include "runtime/master/learning/two_costs.h"
@@ -12,8 +14,10 @@ namespace {
 // Frequent keys, which are counted one by one.
 constexpr int kHead = 32;
 constexpr int kTailPieces = 128;  // even, for Simpson's rule
-constexpr int kKeysSteps = 40;
 constexpr int kExponentSteps = 20;
+// A search for keys ends where it knows their logarithm so well, or after so many steps.
+constexpr double kLogKeysError = 1e-9;
+constexpr int kKeysSteps = 60;
 // A tiny sample of fewer keys says nothing.
 constexpr double kTinyKeysMin = 20;
 // Nor do fewer records of any sample.
@@ -22,34 +26,86 @@ constexpr double kSame = 1.002;
 // How many standard deviations of a few records that met are left out.
 constexpr double kMetDeviations = 2;
 
-double LastOfHead(const KeyLaw& law) { return std::floor(std::min<double>(kHead, law.keys)); }
-
-// The integral of i^-exponent over [begin, end].
-double TailWeight(double exponent, double begin, double end) {
-  if (std::abs(exponent - 1) < 1e-9) return std::log(end / begin);
-  return (std::pow(end, 1 - exponent) - std::pow(begin, 1 - exponent)) / (1 - exponent);
-}
-
-double AllWeight(const KeyLaw& law) {
-  const double head = LastOfHead(law);
-  double weight = 0;
-  for (double i = 1; i <= head; ++i) weight += std::pow(i, -law.exponent);
-  if (law.keys > head) weight += TailWeight(law.exponent, head + 0.5, law.keys + 0.5);
-  return weight;
-}
-
-// The law of that exponent that has so many keys among so many records; nothing where none does.
-std::optional<KeyLaw> LawOf(double exponent, const KeyCount& count) {
-  double low = std::log(std::max(1.0, count.keys));
-  double high = std::log(KeyLaw::kKeysMax);
-  if (DistinctKeys({exponent, KeyLaw::kKeysMax}, count.records) < count.keys) return std::nullopt;
-  for (int step = 0; step < kKeysSteps; ++step) {
-    const double middle = (low + high) / 2;
-    const bool too_few = DistinctKeys({exponent, std::exp(middle)}, count.records) < count.keys;
-    (too_few ? low : high) = middle;
+// The laws of one exponent: what they have in common is computed once, for all searches among them.
+class LawsOf {
+ public:
+  explicit LawsOf(double exponent) : exponent_(exponent) {
+    double sum = 0;
+    for (std::size_t i = 0; i < kHead; ++i) {
+      head_[i] = std::pow(static_cast<double>(i + 1), -exponent);
+      sum += head_[i];
+      head_sum_[i] = sum;
+    }
   }
-  return KeyLaw{exponent, std::min(std::exp(high), KeyLaw::kKeysMax)};
-}
+
+  // As DistinctKeys.
+  double Distinct(double law_keys, double records) const {
+    const auto head = static_cast<std::size_t>(std::min<double>(kHead, law_keys));
+    const double head_end = static_cast<double>(head) + 0.5;
+    const bool has_tail = law_keys > static_cast<double>(head);
+    const double tail_weight = has_tail ? TailWeight(head_end, law_keys + 0.5) : 0;
+    const double draws = records / (head_sum_[head - 1] + tail_weight);
+    double keys = 0;
+    for (std::size_t i = 0; i < head; ++i) keys -= std::expm1(-draws * head_[i]);
+    if (!has_tail) return keys;
+    const double piece = (std::log(law_keys + 0.5) - std::log(head_end)) / kTailPieces;
+    // Keys and weights of places that are as far apart, in logarithms, grow and fall by a factor.
+    const double rise = std::exp(piece);
+    const double fall = std::exp(-exponent_ * piece);
+    double at = head_end;
+    double weight = std::pow(head_end, -exponent_);
+    double tail = 0;
+    for (int k = 0; k <= kTailPieces; ++k, at *= rise, weight *= fall) {
+      const double simpson = k == 0 || k == kTailPieces ? 1 : k % 2 == 1 ? 4 : 2;
+      tail -= simpson * std::expm1(-draws * weight) * at;
+    }
+    return std::min(keys + tail * piece / 3, std::min(law_keys, records));
+  }
+
+  // The law that has so many keys among so many records; nothing where none does.
+  std::optional<KeyLaw> Through(const KeyCount& count) const {
+    const auto missing = [&](double log_keys) {
+      return count.keys - Distinct(std::exp(log_keys), count.records);
+    };
+    double low = std::log(std::max(1.0, count.keys));
+    double high = std::log(KeyLaw::kKeysMax);
+    double missing_at_low = missing(low);
+    double missing_at_high = missing(high);
+    if (missing_at_high > 0) return std::nullopt;
+    if (missing_at_low <= 0) high = low;
+    // Next is where a straight line between the ends says; of an end that stays for a second time
+    // half counts (the Illinois rule), so that the other one moves, too.
+    int stayed = 0;
+    for (int step = 0; step < kKeysSteps && high - low > kLogKeysError; ++step) {
+      const double line = low + (high - low) * missing_at_low / (missing_at_low - missing_at_high);
+      const double middle = std::clamp(line, low + kLogKeysError / 2, high - kLogKeysError / 2);
+      const double missing_at_middle = missing(middle);
+      if (missing_at_middle > 0) {
+        low = middle;
+        missing_at_low = missing_at_middle;
+        if (stayed > 0) missing_at_high /= 2;
+        stayed = 1;
+      } else {
+        high = middle;
+        missing_at_high = missing_at_middle;
+        if (stayed < 0) missing_at_low /= 2;
+        stayed = -1;
+      }
+    }
+    return KeyLaw{exponent_, std::min(std::exp(high), KeyLaw::kKeysMax)};
+  }
+
+ private:
+  // The integral of i^-exponent over [begin, end].
+  double TailWeight(double begin, double end) const {
+    if (std::abs(exponent_ - 1) < 1e-9) return std::log(end / begin);
+    return (std::pow(end, 1 - exponent_) - std::pow(begin, 1 - exponent_)) / (1 - exponent_);
+  }
+
+  const double exponent_;
+  std::array<double, kHead> head_;      // i^-exponent
+  std::array<double, kHead> head_sum_;  // of the first ones
+};
 
 // Of all laws that have large.keys, the one that grows to them as from small.keys.
 std::optional<KeyLaw> LawThrough(const KeyCount& small, const KeyCount& large) {
@@ -59,7 +115,7 @@ std::optional<KeyLaw> LawThrough(const KeyCount& small, const KeyCount& large) {
   // All are known; how often each comes, nothing tells.
   if (large.keys <= small.keys * kSame) return KeyLaw{0, std::max(1.0, large.keys)};
   // No law comes to its keys sooner than one whose keys are all as frequent.
-  if (const std::optional<KeyLaw> even = LawOf(0, large);
+  if (const std::optional<KeyLaw> even = LawsOf(0).Through(large);
       even && DistinctKeys(*even, small.records) <= small.keys) {
     return even;
   }
@@ -68,14 +124,15 @@ std::optional<KeyLaw> LawThrough(const KeyCount& small, const KeyCount& large) {
   double high = KeyLaw::kExponentMax;
   for (int step = 0; step < kExponentSteps; ++step) {
     const double exponent = (low + high) / 2;
-    const std::optional<KeyLaw> of_large = LawOf(exponent, large);
+    const LawsOf laws(exponent);
+    const std::optional<KeyLaw> of_large = laws.Through(large);
     if (!of_large) {
       high = exponent;
       continue;
     }
     law = *of_large;
     // A law that had more of the keys in the small sample already grows too slowly.
-    const bool too_slow = DistinctKeys(law, small.records) > small.keys;
+    const bool too_slow = laws.Distinct(law.keys, small.records) > small.keys;
     (too_slow ? low : high) = exponent;
   }
   return law;
@@ -89,21 +146,7 @@ bool IsKeyLaw(const KeyLaw& law) {
 }
 
 double DistinctKeys(const KeyLaw& law, double records) {
-  const double draws = records / AllWeight(law);
-  const double head = LastOfHead(law);
-  double keys = 0;
-  for (double i = 1; i <= head; ++i) keys -= std::expm1(-draws * std::pow(i, -law.exponent));
-  if (law.keys <= head) return keys;
-  const double begin = std::log(head + 0.5);
-  const double piece = (std::log(law.keys + 0.5) - begin) / kTailPieces;
-  double tail = 0;
-  for (int k = 0; k <= kTailPieces; ++k) {
-    const double log_i = begin + piece * k;
-    const double seen = -std::expm1(-draws * std::exp(-law.exponent * log_i)) * std::exp(log_i);
-    const double simpson = k == 0 || k == kTailPieces ? 1 : k % 2 == 1 ? 4 : 2;
-    tail += simpson * seen;
-  }
-  return std::min(keys + tail * piece / 3, std::min(law.keys, records));
+  return LawsOf(law.exponent).Distinct(law.keys, records);
 }
 
 double LargerTableCost(double grown) {

@@ -35,6 +35,31 @@ TEST(KeyGrowthTest, IsTheSumOverAllKeys) {
   }
 }
 
+// A fit has the keys of the large sample, however much of its law that sample has seen: the search
+// for it ends near them, not merely after so many steps.
+TEST(KeyGrowthTest, AFitHasTheKeysOfTheLargeSample) {
+  std::mt19937_64 random(std::random_device{}());
+  const auto between = [&random](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random);
+  };
+  int fits = 0;
+  for (int i = 0; i < 500; ++i) {
+    const KeyLaw law{between(0, 2), std::exp(between(0, 20))};
+    const double records = std::exp(between(6, 18));
+    const auto sample = [&law](double of) { return KeyCount{of, DistinctKeys(law, of)}; };
+    const KeyCount large = sample(records);
+    const auto fitted = FitKeyLaw(sample(records / 500), sample(records / 5), large);
+    if (!fitted) continue;
+    ++fits;
+    EXPECT_NEAR(DistinctKeys(*fitted, large.records), large.keys, 1e-6 * large.keys)
+        << law.exponent << " " << law.keys << " " << records;
+    EXPECT_NEAR(DistinctKeys(*fitted, 3 * records), DistinctKeys(law, 3 * records),
+                1e-3 * DistinctKeys(law, 3 * records))
+        << law.exponent << " " << law.keys << " " << records;
+  }
+  EXPECT_GT(fits, 100);
+}
+
 // What counting really gives: `sizes` draws of keys by the law, one sample after another.
 class Draws {
  public:
