@@ -34,4 +34,13 @@ struct MapCost {
 /// Checked by: tests/unit/master/map_cost_test.cc.
 MapCost FitMapCost(const std::vector<MapSums>& rounds, bool combines);
 
+/// Returns what all steps of a job that does not combine take for beginning, which A leaves out:
+/// what the small sample took when it was read first, beyond reading it once more (rounds[1]), what
+/// the large sample took beyond as much of the small one again (rounds[2]), in memory that was new,
+/// and what reading once more took beyond its bytes. Each is 0 at least.
+/// Requires: rounds as of FitMapCost, three of them.
+/// Checked by: tests/unit/master/map_cost_test.cc.
+double BeginningOfSteps(const MapSums& small, const std::vector<MapSums>& rounds,
+                        double seconds_per_byte);
+
 }  // namespace weir::master

@@ -15,6 +15,8 @@ namespace {
 // Steps of less than this many overheads say nothing about rates: what the overhead hides is then
 // as large as what is measured.
 constexpr double kTellingSteps = 1;
+// Nor is a beginning told from chance that is so much less than an overhead.
+constexpr double kTellingBeginning = 0.1;
 // Small files and places far apart keep a disk busy for longer than their bytes do in a job: this
 // power of the time that is none of the processors' counts.
 constexpr double kOwnStretch = 0.25;
@@ -203,10 +205,12 @@ void SampleMachine::FitMapRate(v1::JobShapeLearned& shape) const {
   const auto seconds = [&](const Seen& seen, std::size_t) {
     return (by_cpu ? seen.cpu_s : seen.seconds) - floor_s;
   };
+  const auto sums_of = [&](std::size_t round) {
+    return MapSums{Sum(round, work), Sum(round, made), Sum(round, seconds)};
+  };
   std::vector<MapSums> sums;
   for (const std::size_t round : {kLargeRound, kOnceMoreRound, kAgainRound}) {
-    if (!rounds_[round].front().done) continue;
-    sums.push_back({Sum(round, work), Sum(round, made), Sum(round, seconds)});
+    if (rounds_[round].front().done) sums.push_back(sums_of(round));
   }
   const double telling_s = kTellingSteps * static_cast<double>(num_workers_) * floor_s;
   if (!(sums.front().work > 0) || sums.front().seconds <= telling_s) return;
@@ -224,6 +228,12 @@ void SampleMachine::FitMapRate(v1::JobShapeLearned& shape) const {
   }
   shape.set_map_seconds_per_byte(stretch * charged.of_input * cost.seconds_per_byte);
   shape.set_map_seconds_per_output_byte(stretch * charged.of_output * cost.seconds_per_output_byte);
+  if (scale_.combines || sums.size() < 3) return;
+  const double beginning_s = BeginningOfSteps(sums_of(kSmallRound), sums, cost.seconds_per_byte) /
+                             static_cast<double>(num_workers_);
+  if (beginning_s > kTellingBeginning * scale_.map_overhead_s) {
+    shape.set_map_overhead_s(scale_.map_overhead_s + stretch * beginning_s);
+  }
 }
 
 std::vector<SampleMachine::PartOfInput> SampleMachine::PartsOfInput(const MapCost& cost) const {

@@ -66,6 +66,23 @@ TEST(MapCostTest, WithoutCombinerTheStartOfAStepIsLeftOut) {
       << "nothing else was read";
 }
 
+// What the first steps of a process took for memory that was new, and every step for its first
+// bytes: that is what the one map step of a job takes before it is at speed.
+TEST(MapCostTest, WhatStepsTakeForBeginningIsToldApart) {
+  const MapCost truth{2e-9, 0};
+  std::vector<MapSums> rounds = Rounds(truth);
+  for (MapSums& round : rounds) round.seconds += 4e-3;
+  MapSums small = rounds[1];
+  EXPECT_NEAR(BeginningOfSteps(small, rounds, 2e-9), 4e-3, 1e-12);
+  small.seconds += 3e-3;
+  EXPECT_NEAR(BeginningOfSteps(small, rounds, 2e-9), 7e-3, 1e-12);
+  rounds[0].seconds += 5e-3;
+  EXPECT_NEAR(BeginningOfSteps(small, rounds, 2e-9), 12e-3, 1e-12);
+  rounds[0].seconds -= 6e-3;
+  EXPECT_NEAR(BeginningOfSteps(small, rounds, 2e-9), 7e-3, 1e-12) << "chance";
+  EXPECT_NEAR(BeginningOfSteps(rounds[1], rounds, 1e-7), 0, 1e-12) << "all is of bytes";
+}
+
 // Of ten thousand stations even the small sample has nearly all.
 TEST(MapCostTest, TellsKeysFromInputThoughTheLargeSampleHasHardlyMore) {
   const MapCost truth{1.6e-9, 12e-9};

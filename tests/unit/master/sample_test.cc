@@ -293,7 +293,10 @@ TEST(SampleMachineTest, TheFirstBytesOfAStepSayNothingOfAllOthers) {
   model.knows_cpu = true;
   model.map_seconds_per_byte = 2e-9;
   model.until_at_speed_s = 6e-9;
-  EXPECT_NEAR(Conclude(model, 1).map_seconds_per_byte(), 2e-9, 2e-11);
+  const v1::JobShapeLearned shape = Conclude(model, 1);
+  EXPECT_NEAR(shape.map_seconds_per_byte(), 2e-9, 2e-11);
+  // The job's step takes it once, beside the overhead.
+  EXPECT_NEAR(shape.map_overhead_s(), 1e-3 + 5e5 * 6e-9, 1e-5);
 }
 
 TEST(SampleMachineTest, APartOfWhatTheDiskTakesForPlacesCounts) {
