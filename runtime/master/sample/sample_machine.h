@@ -72,10 +72,11 @@ struct SampleOrder {
 ///   that of LocalKeys; how few keys later layers leave says LeftOfLayers. A reduce takes s + a y /
 ///   rate. Jobs start things anew for each file or step, s: processes, for example. Where the tiny
 ///   sample took at least kStartTells times as long as steps of this size usually do, s and A of
-///   the maps are fitted to all three sizes, and s of a reduce is what its tiny one took. Keys: the
-///   small sample counts in kBuckets even buckets; unless they are as even as chance makes them,
-///   the large one counts in buckets that divide where the weight is. A number that the sample is
-///   too small to tell is left out.
+///   the maps are fitted to all three sizes, and s of a reduce is what its tiny one took. Else o of
+///   the maps is what the tiny one took, and what BeginningOfSteps says where nothing is combined.
+///   Keys: the small sample counts in kBuckets even buckets; unless they are as even as chance
+///   makes them, the large one counts in buckets that divide where the weight is. A number that the
+///   sample is too small to tell is left out.
 /// Thread-safety: none. Time: passed in, seconds.
 /// Checked by: tests/unit/master/sample_test.cc, tests/sim.
 class SampleMachine {
@@ -174,6 +175,9 @@ class SampleMachine {
   double MapStart() const;
   void FitMap(v1::JobShapeLearned& shape) const;
   void FitMapRate(v1::JobShapeLearned& shape) const;
+  /// What a map step takes beyond its bytes because it is the first of its process, as the only one
+  /// of a job is: by the tiny sample, at least the usual and less than what starts something.
+  double FirstMapStep(double seconds_per_byte) const;
   /// What a worker's part of the input takes, to the mean: of input, of output, and together.
   struct PartOfInput {
     double of_input = 1;

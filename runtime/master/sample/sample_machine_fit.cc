@@ -15,8 +15,8 @@ namespace {
 // Steps of less than this many overheads say nothing about rates: what the overhead hides is then
 // as large as what is measured.
 constexpr double kTellingSteps = 1;
-// Nor is a beginning told from chance that is so much less than an overhead.
-constexpr double kTellingBeginning = 0.1;
+// An overhead that is no more than so many times the usual is the usual one.
+constexpr double kTellingOverhead = 1.1;
 // Small files and places far apart keep a disk busy for longer than their bytes do in a job: this
 // power of the time that is none of the processors' counts.
 constexpr double kOwnStretch = 0.25;
@@ -228,12 +228,24 @@ void SampleMachine::FitMapRate(v1::JobShapeLearned& shape) const {
   }
   shape.set_map_seconds_per_byte(stretch * charged.of_input * cost.seconds_per_byte);
   shape.set_map_seconds_per_output_byte(stretch * charged.of_output * cost.seconds_per_output_byte);
-  if (scale_.combines || sums.size() < 3) return;
-  const double beginning_s = BeginningOfSteps(sums_of(kSmallRound), sums, cost.seconds_per_byte) /
-                             static_cast<double>(num_workers_);
-  if (beginning_s > kTellingBeginning * scale_.map_overhead_s) {
-    shape.set_map_overhead_s(scale_.map_overhead_s + stretch * beginning_s);
+  double overhead_s = FirstMapStep(shape.map_seconds_per_byte());
+  if (!scale_.combines && sums.size() == 3) {
+    overhead_s += stretch / static_cast<double>(num_workers_) *
+                  BeginningOfSteps(sums_of(kSmallRound), sums, cost.seconds_per_byte);
   }
+  if (overhead_s > kTellingOverhead * scale_.map_overhead_s) shape.set_map_overhead_s(overhead_s);
+}
+
+double SampleMachine::FirstMapStep(double seconds_per_byte) const {
+  double least_s = std::numeric_limits<double>::infinity();
+  for (std::size_t w = 0; w < num_workers_; ++w) {
+    const Seen& seen = rounds_[kTinyRound][w];
+    if (!(seen.input_bytes > 0)) continue;
+    const double of_bytes = seconds_per_byte * seen.input_bytes / scale_.compute_rates[w];
+    least_s = std::min(least_s, seen.seconds - of_bytes);
+  }
+  if (!std::isfinite(least_s)) return scale_.map_overhead_s;
+  return std::clamp(least_s, scale_.map_overhead_s, kStartTells * scale_.map_overhead_s);
 }
 
 std::vector<SampleMachine::PartOfInput> SampleMachine::PartsOfInput(const MapCost& cost) const {

@@ -315,7 +315,7 @@ TEST(SampleMachineTest, AFirstStepThatIsLongByChanceStartsNothing) {
   model.growth = 1;
   model.knows_cpu = true;
   model.first_s = 4e-3;
-  EXPECT_FALSE(Conclude(model, 1).has_map_overhead_s());
+  EXPECT_LE(Conclude(model, 1).map_overhead_s(), 3e-3) << "three of the usual, at most";
   model.first_s = 0;
   model.start_s = 4e-3;
   EXPECT_TRUE(Conclude(model, 1).has_map_overhead_s()) << "of a script, which took processors";
@@ -436,11 +436,22 @@ TEST(SampleMachineTest, CountsTheStartOfEachFile) {
 }
 
 TEST(SampleMachineTest, SaysNothingOfStartsThatAreAsUsual) {
+  EXPECT_FALSE(Conclude({}, 1).has_map_overhead_s());
+  EXPECT_FALSE(Conclude({}, 1).layers(0).has_startup_s());
+}
+
+// The only map step of a job is the first of its process, as the tiny one of a sample is.
+TEST(SampleMachineTest, TheOverheadOfMapsIsWhatTheFirstStepOfAProcessTakes) {
   Model model;
   model.overhead_s = 2e-3;
   const v1::JobShapeLearned shape = Conclude(model, 1);
-  EXPECT_FALSE(shape.has_map_overhead_s());
+  EXPECT_NEAR(shape.map_overhead_s(), 2e-3, 1e-4);
   EXPECT_FALSE(shape.layers(0).has_startup_s());
+  model.knows_cpu = true;
+  model.law = KeyLaw{1, 100'000};
+  EXPECT_NEAR(Conclude(model, 1).map_overhead_s(), 2e-3, 1e-4) << "of one that combines, too";
+  model.overhead_s = 0.5e-3;
+  EXPECT_FALSE(Conclude(model, 1).has_map_overhead_s());
 }
 
 TEST(SampleMachineTest, LeavesOutWhatIsTooShortToTell) {
