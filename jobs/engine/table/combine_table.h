@@ -64,7 +64,7 @@ class CombineTable {
   };
 
   explicit CombineTable(std::shared_ptr<SlabStore> slabs = std::make_shared<SlabStore>())
-      : memory_(sizeof(Entry), slabs), arena_(std::move(slabs)) {
+      : memory_(sizeof(Entry), slabs), arena_(std::move(slabs), kKeyBytesInUnits) {
     Start(sub_tables_[0], kLog2FirstEntries);
   }
   ~CombineTable() {
@@ -242,6 +242,8 @@ class CombineTable {
   static constexpr int kLog2SubEntries = TableMemory::kLog2LeastEntries;
   // Of all sub-tables together 8 MiB or more.
   static constexpr int kLog2LargeEntries = 10;
+  // Of long keys; half of a unit, the most that is left unused, is little beside it.
+  static constexpr std::int64_t kKeyBytesInUnits = 4 << 20;
   // About 256 KiB of entries: beyond that probes leave the level-2 cache.
   static constexpr std::uint64_t kSplitEntries = 4096;
 

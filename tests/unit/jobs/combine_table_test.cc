@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "jobs/engine/combine_layer.h"
 #include "jobs/engine/make_program.h"
 #include "jobs/engine/table/packed_key.h"
+#include "jobs/engine/table/slab_store.h"
 #include "jobs/testing/in_process_job.h"
 
 namespace weir {
@@ -97,6 +99,23 @@ TEST(CombineTable, EntriesThatNearlyFillACacheLineLieInOne) {
     });
   }
   EXPECT_EQ(entries, kKeys);
+}
+
+// The reduce step of a task finds what its map step gave back: no page of long keys is new twice.
+TEST(CombineTable, MemoryOfManyLongKeysStaysInTheStore) {
+  const auto slabs = std::make_shared<SlabStore>();
+  std::int64_t bytes = 0;
+  {
+    CombineTable<std::int64_t> table(slabs);
+    const auto last = [](auto& into, const auto& from) { into = from; };
+    for (std::int64_t i = 0; i < 400'000; ++i) {
+      const std::string key = std::to_string(100'000'000 + i) + std::string(31, 'x');
+      table.Upsert(PackKey(key.data(), 40), i, last);
+    }
+    bytes = table.memory_bytes();
+  }
+  constexpr std::int64_t kBeforeUnits = 6 << 20;
+  EXPECT_GT(slabs->kept_bytes(), bytes - kBeforeUnits);
 }
 
 TEST(CombineTable, WhatValuesHoldOnTheHeapCounts) {
