@@ -50,14 +50,15 @@ MapCost FitMapCost(const std::vector<MapSums>& rounds, bool combines) {
   return {kInputPartMin * all, (1 - kInputPartMin) * large.seconds / large.made};
 }
 
-double BeginningOfSteps(const MapSums& small, const std::vector<MapSums>& rounds,
-                        double seconds_per_byte) {
+StepBeginnings BeginningsOfSteps(const MapSums& small, const std::vector<MapSums>& rounds,
+                                 double seconds_per_byte) {
   const auto beyond_bytes = [seconds_per_byte](const MapSums& round) {
     return round.seconds - seconds_per_byte * round.work;
   };
   const double once = beyond_bytes(rounds[1]);
-  return std::max(0.0, once) + std::max(0.0, beyond_bytes(small) - once) +
-         std::max(0.0, beyond_bytes(rounds[0]) - beyond_bytes(rounds[2]));
+  return {std::max(0.0, once),
+          std::max(0.0, beyond_bytes(small) - once) +
+              std::max(0.0, beyond_bytes(rounds[0]) - beyond_bytes(rounds[2]))};
 }
 
 }  // namespace weir::master

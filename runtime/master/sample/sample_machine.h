@@ -73,7 +73,7 @@ struct SampleOrder {
 ///   rate. Jobs start things anew for each file or step, s: processes, for example. Where the tiny
 ///   sample took at least kStartTells times as long as steps of this size usually do, s and A of
 ///   the maps are fitted to all three sizes, and s of a reduce is what its tiny one took. Else o of
-///   the maps is what the tiny one took, and what BeginningOfSteps says where nothing is combined.
+///   the maps is what the tiny one took, and what BeginningsOfSteps says where nothing is combined.
 ///   Keys: the small sample counts in kBuckets even buckets; unless they are as even as chance
 ///   makes them, the large one counts in buckets that divide where the weight is. A number that the
 ///   sample is too small to tell is left out.
@@ -175,6 +175,10 @@ class SampleMachine {
   double MapStart() const;
   void FitMap(v1::JobShapeLearned& shape) const;
   void FitMapRate(v1::JobShapeLearned& shape) const;
+  /// What the large round's pairs would have cost its maps, and its reducers, more in a step of the
+  /// job: seconds of all of them together.
+  double PairsBeyondCaches() const;
+  double ReducedBeyondCaches() const;
   /// What a map step takes beyond its bytes because it is the first of its process, as the only one
   /// of a job is: by the tiny sample, at least the usual and less than what starts something.
   double FirstMapStep(double seconds_per_byte) const;
@@ -205,7 +209,8 @@ class SampleMachine {
   double ReduceStart(std::size_t tiny_round) const;
   /// Seconds a byte of a unit worker; none where the round was too short to tell. `start_s`: of
   /// each step, beyond the usual.
-  std::optional<double> ReduceRate(std::size_t round, double start_s) const;
+  /// `beyond_s`: what the round would have taken more in the job.
+  std::optional<double> ReduceRate(std::size_t round, double start_s, double beyond_s) const;
   double SecondsOf(std::size_t round) const;
   /// The round's input in seconds of a unit worker.
   double WorkOf(std::size_t round) const;

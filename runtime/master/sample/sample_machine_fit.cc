@@ -226,14 +226,28 @@ void SampleMachine::FitMapRate(v1::JobShapeLearned& shape) const {
         parts.begin(), parts.end(),
         [](const PartOfInput& a, const PartOfInput& b) { return a.weight < b.weight; });
   }
-  shape.set_map_seconds_per_byte(stretch * charged.of_input * cost.seconds_per_byte);
+  const double beyond_caches = scale_.combines ? 0 : PairsBeyondCaches() / sums.front().work;
+  shape.set_map_seconds_per_byte(stretch *
+                                 (charged.of_input * cost.seconds_per_byte + beyond_caches));
   shape.set_map_seconds_per_output_byte(stretch * charged.of_output * cost.seconds_per_output_byte);
   double overhead_s = FirstMapStep(shape.map_seconds_per_byte());
   if (!scale_.combines && sums.size() == 3) {
-    overhead_s += stretch / static_cast<double>(num_workers_) *
-                  BeginningOfSteps(sums_of(kSmallRound), sums, cost.seconds_per_byte);
+    const StepBeginnings all = BeginningsOfSteps(sums_of(kSmallRound), sums, cost.seconds_per_byte);
+    const double a_step = stretch / static_cast<double>(num_workers_);
+    overhead_s = std::max(overhead_s, scale_.map_overhead_s + a_step * all.each_s) +
+                 a_step * all.new_memory_s;
   }
   if (overhead_s > kTellingOverhead * scale_.map_overhead_s) shape.set_map_overhead_s(overhead_s);
+}
+
+double SampleMachine::PairsBeyondCaches() const {
+  const auto read = [](const Seen& seen, std::size_t) { return seen.input_bytes; };
+  const auto made = [](const Seen& seen, std::size_t) { return seen.output_bytes; };
+  const double input = Sum(kLargeRound, read);
+  const double pairs = Sum(kLargeRound, made);
+  if (!(input > 0)) return 0;
+  const double steps = static_cast<double>(num_workers_);
+  return pairs * BeyondCaches(pairs / steps, scale_.input_bytes * pairs / input / steps);
 }
 
 double SampleMachine::FirstMapStep(double seconds_per_byte) const {

@@ -9,6 +9,7 @@
 #include "runtime/master/learning/key_growth.h"
 #include "runtime/master/learning/learned_shape.h"
 #include "runtime/master/sample/layer_keys.h"
+#include "runtime/master/sample/map_cost.h"
 #include "runtime/master/sample/sample_machine.h"
 
 namespace weir::master {
@@ -83,7 +84,17 @@ double SampleMachine::ReduceStart(std::size_t tiny_round) const {
                   StartAtMost(seconds, steps * scale_.reduce_overhead_s, steps));
 }
 
-std::optional<double> SampleMachine::ReduceRate(std::size_t round, double start_s) const {
+double SampleMachine::ReducedBeyondCaches() const {
+  const auto read = [](const Seen& seen, std::size_t) { return seen.input_bytes; };
+  const double mapped = Sum(kLargeRound, read);
+  const double reduced = Sum(kFirstReduceRound + 1, read);
+  if (!(mapped > 0)) return 0;
+  const double steps = static_cast<double>(num_workers_);
+  return reduced * BeyondCaches(reduced / steps, scale_.input_bytes * reduced / mapped / steps);
+}
+
+std::optional<double> SampleMachine::ReduceRate(std::size_t round, double start_s,
+                                                double beyond_s) const {
   const double work = WorkOf(round);
   if (!(work > 0)) return std::nullopt;
   const double steps = static_cast<double>(num_workers_);
@@ -95,12 +106,12 @@ std::optional<double> SampleMachine::ReduceRate(std::size_t round, double start_
     const double processor_work = Sum(round, [this](const Seen& seen, std::size_t w) {
       return ProcessorWork(seen.input_bytes, w);
     });
-    return Stretch(round) * cpu_s / processor_work;
+    return Stretch(round) * (cpu_s + beyond_s) / processor_work;
   }
   const double overhead_s = steps * scale_.reduce_overhead_s;
   const double beyond_start_s = SecondsOf(round) - steps * start_s;
   if (!(beyond_start_s > kTellingStepsAlone * overhead_s)) return std::nullopt;
-  return SlowedBy() * (beyond_start_s - overhead_s) / work;
+  return SlowedBy() * (beyond_start_s - overhead_s + beyond_s) / work;
 }
 
 void SampleMachine::FitLayer(int index, const LayerLeft& left, v1::JobShapeLearned& shape) const {
@@ -111,7 +122,8 @@ void SampleMachine::FitLayer(int index, const LayerLeft& left, v1::JobShapeLearn
   layer.set_record_bytes(RecordBytes(RoundBefore(round)));
   const double start_s = ReduceStart(tiny_round);
   if (start_s > 0) layer.set_startup_s(scale_.reduce_overhead_s + start_s);
-  std::optional<double> rate = ReduceRate(round, start_s);
+  std::optional<double> rate =
+      ReduceRate(round, start_s, index == 0 && !scale_.combines ? ReducedBeyondCaches() : 0);
   const double input = Sum(round, [](const Seen& seen, std::size_t) { return seen.input_bytes; });
   const double output = Sum(round, [](const Seen& seen, std::size_t) { return seen.output_bytes; });
   if (input > 0) {

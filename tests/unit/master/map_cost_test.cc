@@ -73,14 +73,22 @@ TEST(MapCostTest, WhatStepsTakeForBeginningIsToldApart) {
   std::vector<MapSums> rounds = Rounds(truth);
   for (MapSums& round : rounds) round.seconds += 4e-3;
   MapSums small = rounds[1];
-  EXPECT_NEAR(BeginningOfSteps(small, rounds, 2e-9), 4e-3, 1e-12);
+  EXPECT_NEAR(BeginningsOfSteps(small, rounds, 2e-9).each_s, 4e-3, 1e-12);
+  EXPECT_NEAR(BeginningsOfSteps(small, rounds, 2e-9).new_memory_s, 0, 1e-12);
   small.seconds += 3e-3;
-  EXPECT_NEAR(BeginningOfSteps(small, rounds, 2e-9), 7e-3, 1e-12);
+  EXPECT_NEAR(BeginningsOfSteps(small, rounds, 2e-9).new_memory_s, 3e-3, 1e-12);
   rounds[0].seconds += 5e-3;
-  EXPECT_NEAR(BeginningOfSteps(small, rounds, 2e-9), 12e-3, 1e-12);
+  EXPECT_NEAR(BeginningsOfSteps(small, rounds, 2e-9).new_memory_s, 8e-3, 1e-12);
   rounds[0].seconds -= 6e-3;
-  EXPECT_NEAR(BeginningOfSteps(small, rounds, 2e-9), 7e-3, 1e-12) << "chance";
-  EXPECT_NEAR(BeginningOfSteps(rounds[1], rounds, 1e-7), 0, 1e-12) << "all is of bytes";
+  EXPECT_NEAR(BeginningsOfSteps(small, rounds, 2e-9).new_memory_s, 3e-3, 1e-12) << "chance";
+  EXPECT_NEAR(BeginningsOfSteps(small, rounds, 1e-7).each_s, 0, 1e-12) << "all is of bytes";
+}
+
+TEST(MapCostTest, PairsCostMoreWhereCachesNoLongerHoldThem) {
+  EXPECT_NEAR(BeyondCaches(3e6, 128e6), 2e-10, 1e-15);
+  EXPECT_EQ(BeyondCaches(3e6, 7e6), 0) << "caches hold them";
+  EXPECT_EQ(BeyondCaches(80e6, 128e6), 0) << "nor did they hold the sample's";
+  EXPECT_EQ(BeyondCaches(3e6, 0), 0) << "not known how large the job is";
 }
 
 // Of ten thousand stations even the small sample has nearly all.
