@@ -40,7 +40,7 @@ class LawsOf {
 
   // As DistinctKeys.
   double Distinct(double law_keys, double records) const {
-    const auto head = static_cast<std::size_t>(std::min<double>(kHead, law_keys));
+    const auto head = static_cast<std::size_t>(std::clamp<double>(law_keys, 1, kHead));
     const double head_end = static_cast<double>(head) + 0.5;
     const bool has_tail = law_keys > static_cast<double>(head);
     const double tail_weight = has_tail ? TailWeight(head_end, law_keys + 0.5) : 0;

@@ -38,7 +38,9 @@ TEST(KeyGrowthTest, IsTheSumOverAllKeys) {
 // A fit has the keys of the large sample, however much of its law that sample has seen: the search
 // for it ends near them, not merely after so many steps.
 TEST(KeyGrowthTest, AFitHasTheKeysOfTheLargeSample) {
-  std::mt19937_64 random(std::random_device{}());
+  const std::uint64_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
   const auto between = [&random](double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(random);
   };
