@@ -242,7 +242,7 @@ class CombineTable {
   static constexpr int kLog2SubEntries = TableMemory::kLog2LeastEntries;
   // Of all sub-tables together 8 MiB or more.
   static constexpr int kLog2LargeEntries = 10;
-  // Of long keys; half of a unit, the most that is left unused, is little beside it.
+  // Of long keys: from here on they lie in units of 2 MiB, of which up to one is left unused.
   static constexpr std::int64_t kKeyBytesInUnits = 4 << 20;
   // About 256 KiB of entries: beyond that probes leave the level-2 cache.
   static constexpr std::uint64_t kSplitEntries = 4096;

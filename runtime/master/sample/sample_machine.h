@@ -175,10 +175,10 @@ class SampleMachine {
   double MapStart() const;
   void FitMap(v1::JobShapeLearned& shape) const;
   void FitMapRate(v1::JobShapeLearned& shape) const;
-  /// What the large round's pairs would have cost its maps, and its reducers, more in a step of the
-  /// job: seconds of all of them together.
-  double PairsBeyondCaches() const;
-  double ReducedBeyondCaches() const;
+  /// What so many bytes of pairs, of all steps of the large round or of the reduces behind it,
+  /// would have cost more in steps of the job: seconds of all of them together. 0 where keys are
+  /// combined.
+  double PairsBeyondCaches(double pairs) const;
   /// What a map step takes beyond its bytes because it is the first of its process, as the only one
   /// of a job is: by the tiny sample, at least the usual and less than what starts something.
   double FirstMapStep(double seconds_per_byte) const;

@@ -226,7 +226,9 @@ void SampleMachine::FitMapRate(v1::JobShapeLearned& shape) const {
         parts.begin(), parts.end(),
         [](const PartOfInput& a, const PartOfInput& b) { return a.weight < b.weight; });
   }
-  const double beyond_caches = scale_.combines ? 0 : PairsBeyondCaches() / sums.front().work;
+  const double pairs =
+      Sum(kLargeRound, [](const Seen& seen, std::size_t) { return seen.output_bytes; });
+  const double beyond_caches = PairsBeyondCaches(pairs) / sums.front().work;
   shape.set_map_seconds_per_byte(stretch *
                                  (charged.of_input * cost.seconds_per_byte + beyond_caches));
   shape.set_map_seconds_per_output_byte(stretch * charged.of_output * cost.seconds_per_output_byte);
@@ -240,26 +242,18 @@ void SampleMachine::FitMapRate(v1::JobShapeLearned& shape) const {
   if (overhead_s > kTellingOverhead * scale_.map_overhead_s) shape.set_map_overhead_s(overhead_s);
 }
 
-double SampleMachine::PairsBeyondCaches() const {
-  const auto read = [](const Seen& seen, std::size_t) { return seen.input_bytes; };
-  const auto made = [](const Seen& seen, std::size_t) { return seen.output_bytes; };
-  const double input = Sum(kLargeRound, read);
-  const double pairs = Sum(kLargeRound, made);
-  if (!(input > 0)) return 0;
+double SampleMachine::PairsBeyondCaches(double pairs) const {
+  const double input =
+      Sum(kLargeRound, [](const Seen& seen, std::size_t) { return seen.input_bytes; });
+  if (scale_.combines || !(input > 0)) return 0;
   const double steps = static_cast<double>(num_workers_);
   return pairs * BeyondCaches(pairs / steps, scale_.input_bytes * pairs / input / steps);
 }
 
 double SampleMachine::FirstMapStep(double seconds_per_byte) const {
-  double least_s = std::numeric_limits<double>::infinity();
-  for (std::size_t w = 0; w < num_workers_; ++w) {
-    const Seen& seen = rounds_[kTinyRound][w];
-    if (!(seen.input_bytes > 0)) continue;
-    const double of_bytes = seconds_per_byte * seen.input_bytes / scale_.compute_rates[w];
-    least_s = std::min(least_s, seen.seconds - of_bytes);
-  }
-  if (!std::isfinite(least_s)) return scale_.map_overhead_s;
-  return std::clamp(least_s, scale_.map_overhead_s, kStartTells * scale_.map_overhead_s);
+  const double of_bytes = seconds_per_byte * LeastOfTiny(kTinyRound, &Seen::input_bytes);
+  return std::clamp(LeastOfTiny(kTinyRound, &Seen::seconds) - of_bytes, scale_.map_overhead_s,
+                    kStartTells * scale_.map_overhead_s);
 }
 
 std::vector<SampleMachine::PartOfInput> SampleMachine::PartsOfInput(const MapCost& cost) const {

@@ -84,15 +84,6 @@ double SampleMachine::ReduceStart(std::size_t tiny_round) const {
                   StartAtMost(seconds, steps * scale_.reduce_overhead_s, steps));
 }
 
-double SampleMachine::ReducedBeyondCaches() const {
-  const auto read = [](const Seen& seen, std::size_t) { return seen.input_bytes; };
-  const double mapped = Sum(kLargeRound, read);
-  const double reduced = Sum(kFirstReduceRound + 1, read);
-  if (!(mapped > 0)) return 0;
-  const double steps = static_cast<double>(num_workers_);
-  return reduced * BeyondCaches(reduced / steps, scale_.input_bytes * reduced / mapped / steps);
-}
-
 std::optional<double> SampleMachine::ReduceRate(std::size_t round, double start_s,
                                                 double beyond_s) const {
   const double work = WorkOf(round);
@@ -122,9 +113,9 @@ void SampleMachine::FitLayer(int index, const LayerLeft& left, v1::JobShapeLearn
   layer.set_record_bytes(RecordBytes(RoundBefore(round)));
   const double start_s = ReduceStart(tiny_round);
   if (start_s > 0) layer.set_startup_s(scale_.reduce_overhead_s + start_s);
-  std::optional<double> rate =
-      ReduceRate(round, start_s, index == 0 && !scale_.combines ? ReducedBeyondCaches() : 0);
   const double input = Sum(round, [](const Seen& seen, std::size_t) { return seen.input_bytes; });
+  std::optional<double> rate =
+      ReduceRate(round, start_s, index == 0 ? PairsBeyondCaches(input) : 0);
   const double output = Sum(round, [](const Seen& seen, std::size_t) { return seen.output_bytes; });
   if (input > 0) {
     // Each worker reduced its own run only; the real reducers find the keys of all makers again.

@@ -1,7 +1,7 @@
 """Writes to memory that is free, and gives it back.
 
-A virtual machine may have given free pages back to its host, and gets each of them anew when it is touched, which takes many
-times what clearing it takes: of programs in turns the second would find the memory that the first has waited for.
+A virtual machine may have given free pages back to its host, and gets each of them anew when it is touched, which takes longer
+than clearing it: of programs in turns the second would find the memory that the first has waited for.
 A process of its own: children that are measured inherit the largest memory that their parent had.
 Upstream: measure.py. Downstream: the operating system.
   touch_memory.py BYTES

@@ -164,7 +164,7 @@ v1::JobShapeLearned Conclude(const Model& model, int num_layers,
 
 TEST(SampleMachineTest, FindsRatesAndGrowthOfTheModel) {
   const v1::JobShapeLearned shape = Conclude({}, 2);
-  EXPECT_NEAR(shape.map_seconds_per_byte(), 2e-8 + 0.5 * BeyondCaches(2e6, 1e8), 1e-10);
+  EXPECT_NEAR(shape.map_seconds_per_byte(), 2e-8 + 0.5 * BeyondCaches(2e6, 1e8), 1e-11);
   EXPECT_NEAR(shape.map_output_growth(), 0.5, 0.02);
   EXPECT_NEAR(shape.map_output_at_bytes(), 4'000'000, 10'000);
   EXPECT_NEAR(shape.map_output_ratio(), 1000 / std::sqrt(4e6), 0.01);
@@ -294,9 +294,11 @@ TEST(SampleMachineTest, TheFirstBytesOfAStepSayNothingOfAllOthers) {
   model.knows_cpu = true;
   model.map_seconds_per_byte = 2e-9;
   model.until_at_speed_s = 6e-9;
+  model.reduce_seconds_per_byte = 4e-9;
   const v1::JobShapeLearned shape = Conclude(model, 1);
   // A byte of input makes two of pairs, which no cache holds in the job.
   EXPECT_NEAR(shape.map_seconds_per_byte(), 2e-9 + 2 * BeyondCaches(8e6, 1e9), 2e-11);
+  EXPECT_NEAR(shape.layers(0).reduce_seconds_per_byte(), 4e-9 + BeyondCaches(8e6, 1e9), 2e-11);
   // The job's step takes it once, beside the overhead.
   EXPECT_NEAR(shape.map_overhead_s(), 1e-3 + 5e5 * 6e-9, 5e-5);
 }
@@ -316,8 +318,11 @@ TEST(SampleMachineTest, AFirstStepThatIsLongByChanceStartsNothing) {
   Model model;
   model.growth = 1;
   model.knows_cpu = true;
+  const double without = Conclude(model, 1).map_seconds_per_byte();
   model.first_s = 4e-3;
-  EXPECT_LE(Conclude(model, 1).map_overhead_s(), 3e-3) << "three of the usual, at most";
+  const v1::JobShapeLearned shape = Conclude(model, 1);
+  EXPECT_EQ(shape.map_overhead_s(), 3e-3) << "three of the usual, at most";
+  EXPECT_EQ(shape.map_seconds_per_byte(), without);
   model.first_s = 0;
   model.start_s = 4e-3;
   EXPECT_TRUE(Conclude(model, 1).has_map_overhead_s()) << "of a script, which took processors";
