@@ -140,6 +140,13 @@ class CsvRows {
   const char* MapStrip(Job& job, const char* strip, const char* end, Emit& emit) {
     Ends ends;
     const std::uint32_t* const last = FindEnds(strip, end, ends);
+    return MapRows(job, strip, ends, last, emit);
+  }
+
+  // A function of its own, so that its loop has all registers.
+  template <typename Job, typename Emit>
+  [[gnu::noinline]] const char* MapRows(Job& job, const char* strip, const Ends& ends,
+                                        const std::uint32_t* last, Emit& emit) {
     const std::uint32_t* field_ends = ends.fields.data() + 1;
     const char* line = strip;
     std::uint32_t before = 0;

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "jobs/api/scan/byte_scan.h"
+#include "jobs/api/tenths.h"
 #include "jobs/weather/station_keys.h"
 
 namespace weir::weather {
@@ -77,28 +78,6 @@ inline bool ParseDashedDate(const char* text, Date& date) {
   return true;
 }
 
-// "-?d?d.d", as most rows have it, without a branch for sign or digits, of which half of all rows
-// would go the other way; false for anything else.
-inline bool ParseShortTenths(std::string_view text, std::int32_t& tenths) {
-  const std::size_t sign = !text.empty() && text[0] == '-' ? 1 : 0;
-  const std::size_t bytes = text.size() - sign;
-  const std::size_t has_tens = bytes - 3;
-  if (has_tens > 1) return false;
-  const char* const end = text.data() + text.size();
-  std::uint16_t last;
-  std::memcpy(&last, end - 2, sizeof last);
-  // ".0" taken away leaves the digit in the upper byte; turned round, all else is more than 9.
-  const std::uint16_t tenth = std::rotr(static_cast<std::uint16_t>(last - 0x302e), 8);
-  const auto ones = static_cast<std::uint32_t>(end[-3] - '0');
-  const auto first = static_cast<std::uint32_t>(text[sign] - '0');
-  if ((tenth > 9) | (ones > 9) | (first > 9)) return false;
-  const std::uint32_t tens = first & (0 - static_cast<std::uint32_t>(has_tens));
-  const auto magnitude = static_cast<std::int32_t>(tens * 100 + ones * 10 + tenth);
-  const auto all_if_negative = -static_cast<std::int32_t>(sign);
-  tenths = (magnitude ^ all_if_negative) - all_if_negative;
-  return true;
-}
-
 }  // namespace reading_internal
 
 /// Parses YYYYMMDD of a day that exists.
@@ -147,8 +126,10 @@ bool ParseAnyTenths(std::string_view text, std::int32_t& tenths);
 
 /// Parses a decimal number from -999.9 to 999.9 with an optional sign; digits beyond the tenths
 /// must be zeros, because rounding here would falsify the mean.
+/// Requires: a readable byte at `text`, and one before it.
 [[gnu::always_inline]] inline bool ParseTenths(std::string_view text, std::int32_t& tenths) {
-  if (reading_internal::ParseShortTenths(text, tenths)) [[likely]]
+  // As most rows have it.
+  if (ParseShortTenths(text.data(), text.data() + text.size(), tenths)) [[likely]]
     return true;
   // By its own address, so that `tenths` needs none.
   std::int32_t other = 0;

@@ -156,32 +156,6 @@ TEST(OneBrc, StationsOfMoreThanAHundredBytesAreRejected) {
   EXPECT_TRUE(BadRecordOf(RunJob(*Program(), EvenCut({file.path()}, 1, 1, 1)).status()));
 }
 
-TEST(Temperature, EveryLegalTextIsParsedAndWrittenBack) {
-  for (int tenths = -999; tenths <= 999; ++tenths) {
-    const std::string text = Degrees(tenths);
-    std::int32_t parsed = 0;
-    ASSERT_TRUE(ParseTenths((text + "\nxxxxxxxx").data(), text.size(), parsed)) << text;
-    EXPECT_EQ(parsed, tenths);
-    std::string written;
-    AppendTenths(tenths, written);
-    EXPECT_EQ(written, text);
-  }
-}
-
-RC_GTEST_PROP(TemperatureProperty, AnythingElseIsRefused, ()) {
-  const auto text = *rc::gen::container<std::string>(
-      *rc::gen::inRange(0, 7),
-      rc::gen::oneOf(rc::gen::elementOf(std::string("0123456789.-")), rc::gen::arbitrary<char>()));
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  std::string_view rest = text;
-  if (!rest.empty() && rest[0] == '-') rest.remove_prefix(1);
-  const std::size_t n = rest.size();
-  const bool legal = (n == 3 || n == 4) && digit(rest[0]) && digit(rest[n - 3]) &&
-                     rest[n - 2] == '.' && digit(rest[n - 1]);
-  std::int32_t tenths = 0;
-  RC_ASSERT(ParseTenths((text + "\nxxxxxxxx").data(), text.size(), tenths) == legal);
-}
-
 RC_GTEST_PROP(OneBrcProperty, AnyCutGivesTheSameSummary, ()) {
   const auto picks = *rc::gen::container<std::vector<std::pair<int, int>>>(
       rc::gen::pair(rc::gen::inRange(0, 30), rc::gen::inRange(-999, 1000)));
