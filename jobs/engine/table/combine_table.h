@@ -28,6 +28,9 @@ template <typename T>
 using HandedOn =
     std::conditional_t<std::is_trivially_copyable_v<T> && sizeof(T) <= 32, T, const T&>;
 
+/// Whether keys may come again soon: those of a section do not.
+enum class KeysCome { kOnce, kAgain };
+
 /// Open addressing with linear probing. Once it outgrows the cache it is split by the first 8 bits
 /// of the hash into 256 sub-tables, which grow one at a time, are cut into key ranges and merged
 /// with those of other tables piece by piece.
@@ -63,8 +66,12 @@ class CombineTable {
     }
   };
 
-  explicit CombineTable(std::shared_ptr<SlabStore> slabs = std::make_shared<SlabStore>())
-      : memory_(sizeof(Entry), slabs), arena_(std::move(slabs), kKeyBytesInUnits) {
+  /// Keys that come again make a sparse table, unless their entries are longer than cache lines.
+  explicit CombineTable(std::shared_ptr<SlabStore> slabs = std::make_shared<SlabStore>(),
+                        KeysCome come = KeysCome::kOnce)
+      : memory_(sizeof(Entry), slabs),
+        arena_(std::move(slabs), kKeyBytesInUnits),
+        sparse_(come == KeysCome::kAgain && sizeof(Entry) <= kLineBytes) {
     Start(sub_tables_[0], kLog2FirstEntries);
   }
   ~CombineTable() {
@@ -240,12 +247,18 @@ class CombineTable {
   // predicted, and only the lines in use take up cache.
   static constexpr int kLog2FirstEntries = 12;
   static constexpr int kLog2SubEntries = TableMemory::kLog2LeastEntries;
+  // Of a sparse table that is not split: an eighth full up to here, then a quarter.
+  static constexpr int kLog2SparserEntries = 15;
+  // Of sub-tables of a sparse table, together 4 MiB or less.
+  static constexpr int kLog2SparseEntries = 8;
   // Of all sub-tables together 8 MiB or more.
   static constexpr int kLog2LargeEntries = 10;
   // Of long keys: from here on they lie in units of 2 MiB, of which up to one is left unused.
   static constexpr std::int64_t kKeyBytesInUnits = 4 << 20;
   // About 256 KiB of entries: beyond that probes leave the level-2 cache.
-  static constexpr std::uint64_t kSplitEntries = 4096;
+  static constexpr std::uint64_t kSplitKeys = 4096;
+  // Keys that come again find up to 1 MiB of lines there.
+  static constexpr std::uint64_t kSparseSplitKeys = 16384;
 
   static std::uint32_t Hash32(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 24); }
   static std::size_t SplitSubOf(std::uint64_t hash) { return static_cast<std::size_t>(hash >> 56); }
@@ -254,8 +267,10 @@ class CombineTable {
   }
   // Above half full, linear probing slows down faster than a larger table does, as long as that is
   // in the cache; beyond, neighbours of an entry are cheap beside fresh pages.
-  static std::uint64_t LimitOf(const SubTable& table) {
+  std::uint64_t LimitOf(const SubTable& table) const {
     const std::uint64_t entries = table.mask + 1;
+    if (sparse_ && small()) return entries / (table.log2_entries <= kLog2SparserEntries ? 8 : 4);
+    if (sparse_ && table.log2_entries <= kLog2SparseEntries) return entries / 4;
     return table.log2_entries < kLog2LargeEntries ? entries / 2 : entries / 8 * 5;
   }
 
@@ -330,7 +345,7 @@ class CombineTable {
   [[gnu::noinline]] Entry& Claim(SubTable& table, std::uint64_t hash, std::uint64_t meta,
                                  std::uint64_t word0, std::uint64_t word1) {
     SubTable* into = &table;
-    if (small() && table.used == kSplitEntries) {
+    if (small() && table.used == (sparse_ ? kSparseSplitKeys : kSplitKeys)) {
       Split();
       into = &sub_tables_[SubOf(hash)];
     }
@@ -406,6 +421,9 @@ class CombineTable {
 
   TableMemory memory_;
   ByteArena arena_;
+  // A key that is not at its first place costs a branch that is foretold wrongly; empty lines of
+  // what the level-2 cache holds cost nothing, where keys come again often enough to pay for them.
+  const bool sparse_;
   std::uint64_t moves_ = 0;
   int sub_mask_ = 0;
   std::array<SubTable, kSubTables> sub_tables_;

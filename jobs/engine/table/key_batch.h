@@ -20,9 +20,6 @@
 
 namespace weir {
 
-/// Whether keys may come again soon: those of a section do not.
-enum class KeysCome { kOnce, kAgain };
-
 /// Puts (key, value) pairs into a table in the order given.
 ///
 /// Model: pairs of a table that has outgrown the cache wait until what they will touch is there. A
@@ -38,7 +35,8 @@ class KeyBatch {
   KeyBatch(Fold fold, std::shared_ptr<SlabStore> slabs, KeysCome come)
       : fold_(fold),
         slabs_(std::move(slabs)),
-        table_(slabs_),
+        come_(come),
+        table_(slabs_, come),
         recent_(come == KeysCome::kAgain && !CombineTable<Value>::kCountsHeap) {}
 
   CombineTable<Value>& table() { return table_; }
@@ -46,7 +44,7 @@ class KeyBatch {
   /// Begins again with an empty table. Requires: nothing is pending.
   void Clear() {
     std::destroy_at(&table_);
-    std::construct_at(&table_, slabs_);
+    std::construct_at(&table_, slabs_, come_);
     recent_.Forget();
   }
 
@@ -147,6 +145,7 @@ class KeyBatch {
 
   Fold fold_;
   const std::shared_ptr<SlabStore> slabs_;
+  const KeysCome come_;
   CombineTable<Value> table_;
   RecentEntries<Entry> recent_;
   std::array<Pending, kPending> pending_;

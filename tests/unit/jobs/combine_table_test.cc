@@ -101,6 +101,61 @@ TEST(CombineTable, EntriesThatNearlyFillACacheLineLieInOne) {
   EXPECT_EQ(entries, kKeys);
 }
 
+// How many of the entries have another one right behind them.
+template <typename Table>
+double CrowdedPart(Table& table) {
+  using Entry = typename Table::Entry;
+  std::vector<const Entry*> entries;
+  for (int sub = 0; sub < (table.small() ? 1 : Table::kSubTables); ++sub) {
+    table.ForEach(sub, [&entries](const Entry& entry) { entries.push_back(&entry); });
+  }
+  std::sort(entries.begin(), entries.end());
+  const auto crowded = std::adjacent_find(entries.begin(), entries.end());
+  EXPECT_EQ(crowded, entries.end()) << "an entry was visited twice";
+  int num_crowded = 0;
+  for (std::size_t i = 0; i + 1 < entries.size(); ++i) {
+    if (entries[i] + 1 == entries[i + 1]) ++num_crowded;
+  }
+  return static_cast<double>(num_crowded) / static_cast<double>(entries.size());
+}
+
+// A key that has to be looked for beside its first place costs a branch that is foretold wrongly.
+template <typename Value>
+void ExpectSparse(int num_keys, bool whole) {
+  CombineTable<Value> table(std::make_shared<SlabStore>(), KeysCome::kAgain);
+  const auto last = [](auto& into, const auto& from) { into = from; };
+  for (int i = 0; i < num_keys; ++i) {
+    const std::string key = std::to_string(100'000 + i) + std::string(kInlineKeyBytes, ' ');
+    table.Upsert(PackKey(key.data(), 6), {}, last);
+  }
+  EXPECT_EQ(table.size(), num_keys);
+  EXPECT_EQ(table.small(), whole);
+  EXPECT_LT(CrowdedPart(table), 0.36) << num_keys;
+}
+
+TEST(CombineTable, TablesOfFewKeysThatComeAgainAreSparse) {
+  using Line = std::array<std::int64_t, 3>;
+  for (const int num_keys : {400, 1000, 3000, 4096, 5000, 10'000, 16'384}) {
+    ExpectSparse<std::int64_t>(num_keys, true);
+    ExpectSparse<Line>(num_keys, true);
+  }
+  ExpectSparse<std::int64_t>(16'385, false);
+  ExpectSparse<Line>(16'385, false);
+}
+
+TEST(CombineTable, KeysOfASectionAndEntriesLongerThanALineTakeNoMoreThanTheyNeed) {
+  const auto last = [](auto& into, const auto& from) { into = from; };
+  CombineTable<std::int64_t> once;
+  CombineTable<std::array<std::int64_t, 6>> longer(std::make_shared<SlabStore>(), KeysCome::kAgain);
+  for (int i = 0; i < 4097; ++i) {
+    const std::string key = std::to_string(100'000 + i) + std::string(kInlineKeyBytes, ' ');
+    once.Upsert(PackKey(key.data(), 6), {}, last);
+    longer.Upsert(PackKey(key.data(), 6), {}, last);
+  }
+  EXPECT_FALSE(once.small());
+  EXPECT_FALSE(longer.small());
+}
+
 // The reduce step of a task finds what its map step gave back: no page of long keys is new twice.
 TEST(CombineTable, MemoryOfManyLongKeysStaysInTheStore) {
   const auto slabs = std::make_shared<SlabStore>();
