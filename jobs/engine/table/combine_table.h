@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -66,12 +67,14 @@ class CombineTable {
     }
   };
 
-  /// Keys that come again make a sparse table, unless their entries are longer than cache lines.
+  /// Where keys come again and an entry fits into a cache line, a table of a few thousand keys
+  /// stays whole, and becomes sparse once so many were found beside their first places that it
+  /// pays.
   explicit CombineTable(std::shared_ptr<SlabStore> slabs = std::make_shared<SlabStore>(),
                         KeysCome come = KeysCome::kOnce)
       : memory_(sizeof(Entry), slabs),
         arena_(std::move(slabs), kKeyBytesInUnits),
-        sparse_(come == KeysCome::kAgain && sizeof(Entry) <= kLineBytes) {
+        may_be_sparse_(come == KeysCome::kAgain && sizeof(Entry) <= kLineBytes) {
     Start(sub_tables_[0], kLog2FirstEntries);
   }
   ~CombineTable() {
@@ -240,6 +243,7 @@ class CombineTable {
     std::uint64_t mask = 0;
     std::uint64_t used = 0;
     int log2_entries = 0;
+    std::uint64_t displaced = 0;  // found beside their first places; of a table that is not split
     std::int64_t heap_bytes = 0;  // of its values; 0 where values hold none
   };
 
@@ -247,10 +251,13 @@ class CombineTable {
   // predicted, and only the lines in use take up cache.
   static constexpr int kLog2FirstEntries = 12;
   static constexpr int kLog2SubEntries = TableMemory::kLog2LeastEntries;
-  // Of a sparse table that is not split: an eighth full up to here, then a quarter.
-  static constexpr int kLog2SparserEntries = 15;
-  // Of sub-tables of a sparse table, together 4 MiB or less.
-  static constexpr int kLog2SparseEntries = 8;
+  // What a table that is not split grows to for its keys' first places: an eighth full, 4 MiB at
+  // most.
+  static constexpr std::uint64_t kSparseEntriesMax = 1 << 16;
+  static constexpr std::uint64_t kSparsePart = 8;
+  // To look beside its first place for a key costs some 6 ns, to give one a place in a table that
+  // is new 100 to 200, most of them for pages.
+  static constexpr std::uint64_t kDisplacedAKey = 16;
   // Of all sub-tables together 8 MiB or more.
   static constexpr int kLog2LargeEntries = 10;
   // Of long keys: from here on they lie in units of 2 MiB, of which up to one is left unused.
@@ -267,11 +274,16 @@ class CombineTable {
   }
   // Above half full, linear probing slows down faster than a larger table does, as long as that is
   // in the cache; beyond, neighbours of an entry are cheap beside fresh pages.
-  std::uint64_t LimitOf(const SubTable& table) const {
+  static std::uint64_t LimitOf(const SubTable& table) {
     const std::uint64_t entries = table.mask + 1;
-    if (sparse_ && small()) return entries / (table.log2_entries <= kLog2SparserEntries ? 8 : 4);
-    if (sparse_ && table.log2_entries <= kLog2SparseEntries) return entries / 4;
     return table.log2_entries < kLog2LargeEntries ? entries / 2 : entries / 8 * 5;
+  }
+  // A key that is not at its first place costs a branch that is foretold wrongly, and empty lines
+  // of what a level-2 cache holds cost nothing: a table grows once such keys have cost as much as
+  // that.
+  static bool IsCrowded(const SubTable& table) {
+    return table.displaced > kDisplacedAKey * table.used &&
+           table.mask + 1 < std::min(kSparsePart * table.used, kSparseEntriesMax);
   }
 
   void Start(SubTable& table, int log2_entries) {
@@ -279,12 +291,20 @@ class CombineTable {
     table.mask = (std::uint64_t{1} << log2_entries) - 1;
     table.used = 0;
     table.log2_entries = log2_entries;
+    table.displaced = 0;
     table.heap_bytes = 0;
   }
 
   template <typename Fold>
   [[gnu::noinline]] Entry& UpsertElsewhere(PackedKey key, HandedOn<Value> value, Fold fold) {
-    return PutIn(sub_tables_[0], key, value, fold);
+    SubTable& table = sub_tables_[0];
+    if (may_be_sparse_ && IsCrowded(table)) {
+      Grow<Growth::kLikeNeighbour>(
+          table, std::bit_width(std::min(kSparsePart * table.used, kSparseEntriesMax) - 1));
+    }
+    Entry& entry = PutIn(table, key, value, fold);
+    if (&entry != &table.entries[Hash32(key.hash) & table.mask]) ++table.displaced;
+    return entry;
   }
 
   template <typename Fold>
@@ -345,7 +365,7 @@ class CombineTable {
   [[gnu::noinline]] Entry& Claim(SubTable& table, std::uint64_t hash, std::uint64_t meta,
                                  std::uint64_t word0, std::uint64_t word1) {
     SubTable* into = &table;
-    if (small() && table.used == (sparse_ ? kSparseSplitKeys : kSplitKeys)) {
+    if (small() && table.used == (may_be_sparse_ ? kSparseSplitKeys : kSplitKeys)) {
       Split();
       into = &sub_tables_[SubOf(hash)];
     }
@@ -421,9 +441,7 @@ class CombineTable {
 
   TableMemory memory_;
   ByteArena arena_;
-  // A key that is not at its first place costs a branch that is foretold wrongly; empty lines of
-  // what the level-2 cache holds cost nothing, where keys come again often enough to pay for them.
-  const bool sparse_;
+  const bool may_be_sparse_;
   std::uint64_t moves_ = 0;
   int sub_mask_ = 0;
   std::array<SubTable, kSubTables> sub_tables_;

@@ -61,22 +61,22 @@ struct SampleOrder {
 ///
 /// Model: a map of x bytes in f files a slot takes o + f s + A x / rate + B y / rate and makes
 ///   y = c x^beta bytes (block headers aside); beta from the small and the large sample, A and B as
-///   FitMapCost says, of the mean worker: chunks are then cut by what parts of the input cost
-///   (JobShapeLearned.input_weights); where the parts are nearly alike or cannot be cut, of the
-///   worker whose part costs most. Fitted is processor time
-///   beyond what a reduce of next to nothing takes, where workers report it: how long steps of ten
-///   milliseconds take is chance. Stretch says what of the time beside it counts. Without it, time
-///   is fitted in which processors were not others' (StepResult.waited_s), which counts evenly.
-///   Where all parts of the input have as many records a byte, and few places as many keys as many,
-///   growth beyond the sample is that of the keys' law (KeyLaw), where few places have far less,
-///   that of LocalKeys; how few keys later layers leave says LeftOfLayers. A reduce takes s + a y /
-///   rate. Jobs start things anew for each file or step, s: processes, for example. Where the tiny
-///   sample took at least kStartTells times as long as steps of this size usually do, s and A of
-///   the maps are fitted to all three sizes, and s of a reduce is what its tiny one took. Else o of
-///   the maps is what the tiny one took, and what BeginningsOfSteps says where nothing is combined.
-///   Keys: the small sample counts in kBuckets even buckets; unless they are as even as chance
-///   makes them, the large one counts in buckets that divide where the weight is. A number that the
-///   sample is too small to tell is left out.
+///   FitMapCost says or, where the keys are all there, FitMapCostOfKnownKeys, of the mean worker:
+///   chunks are then cut by what parts of the input cost (JobShapeLearned.input_weights); where the
+///   parts are nearly alike or cannot be cut, of the worker whose part costs most. Fitted is
+///   processor time beyond what a reduce of next to nothing takes, where workers report it: how
+///   long steps of ten milliseconds take is chance. Stretch says what of the time beside it counts.
+///   Without it, time is fitted in which processors were not others' (StepResult.waited_s), which
+///   counts evenly. Where all parts of the input have as many records a byte, and few places as
+///   many keys as many, growth beyond the sample is that of the keys' law (KeyLaw), where few
+///   places have far less, that of LocalKeys; how few keys later layers leave says LeftOfLayers. A
+///   reduce takes s + a y / rate. Jobs start things anew for each file or step, s: processes, for
+///   example. Where the tiny sample took at least kStartTells times as long as steps of this size
+///   usually do, s and A of the maps are fitted to all three sizes, and s of a reduce is what its
+///   tiny one took. Else o of the maps is what the tiny one took, and what BeginningsOfSteps says
+///   where nothing is combined. Keys: the small sample counts in kBuckets even buckets; unless they
+///   are as even as chance makes them, the large one counts in buckets that divide where the weight
+///   is. A number that the sample is too small to tell is left out.
 /// Thread-safety: none. Time: passed in, seconds.
 /// Checked by: tests/unit/master/sample_test.cc, tests/sim.
 class SampleMachine {
@@ -163,6 +163,8 @@ class SampleMachine {
   bool MostlyNew(std::size_t round) const;
   /// Whether reading the small sample again and again shows what finding keys again costs.
   bool AgainTells() const;
+  /// Whether the large sample has no more keys than the small one that was read once more.
+  bool KnowsAllKeys() const;
   v1::StepOrder BuildOrder(std::size_t worker) const;
   void ChooseBuckets();
   /// Of a step of the tiny sample: the least of all workers, because what else goes on there only

@@ -37,6 +37,9 @@ constexpr double kAlikeCost = 1.1;
 constexpr double kWeightMin = 0.1;
 // Keys that come again less often tell nothing of what finding them costs.
 constexpr double kAgainPartMin = 0.05;
+// A sample that has no more than so many times the keys of another one has nearly all that there
+// are.
+constexpr double kAllKeys = 1.1;
 
 // Of the mean worker that has any.
 double MeanPlaces(const std::vector<std::vector<v1::InputRange>>& ranges) {
@@ -80,6 +83,12 @@ bool SampleMachine::MostlyNew(std::size_t round) const {
 bool SampleMachine::AgainTells() const {
   if (TinyBeyondUsual(kTinyRound, 0, scale_.map_overhead_s) > 0) return false;
   return !scale_.combines || (MeanKeys(kSmallRound).records > 0 && !MostlyNew(kSmallRound));
+}
+
+bool SampleMachine::KnowsAllKeys() const {
+  if (!scale_.combines || !rounds_[kAgainRound].front().done) return false;
+  const double keys = MeanKeys(kLargeRound).keys;
+  return keys > 0 && keys <= kAllKeys * MeanKeys(kOnceMoreRound).keys;
 }
 
 double SampleMachine::LeastOfTiny(std::size_t tiny_round, double Seen::*number) const {
@@ -215,7 +224,9 @@ void SampleMachine::FitMapRate(v1::JobShapeLearned& shape) const {
   const double telling_s = kTellingSteps * static_cast<double>(num_workers_) * floor_s;
   if (!(sums.front().work > 0) || sums.front().seconds <= telling_s) return;
   const MapCost cost =
-      FitMapCost(sums, scale_.combines && (sums.size() > 1 || MostlyNew(kSmallRound)));
+      KnowsAllKeys()
+          ? FitMapCostOfKnownKeys(sums)
+          : FitMapCost(sums, scale_.combines && (sums.size() > 1 || MostlyNew(kSmallRound)));
   const std::vector<PartOfInput> parts = PartsOfInput(cost);
   const double stretch = by_cpu ? Stretch(kLargeRound) : SlowedBy();
   PartOfInput charged;

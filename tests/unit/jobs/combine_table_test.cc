@@ -119,41 +119,57 @@ double CrowdedPart(Table& table) {
   return static_cast<double>(num_crowded) / static_cast<double>(entries.size());
 }
 
-// A key that has to be looked for beside its first place costs a branch that is foretold wrongly.
-template <typename Value>
-void ExpectSparse(int num_keys, bool whole) {
-  CombineTable<Value> table(std::make_shared<SlabStore>(), KeysCome::kAgain);
-  const auto last = [](auto& into, const auto& from) { into = from; };
-  for (int i = 0; i < num_keys; ++i) {
-    const std::string key = std::to_string(100'000 + i) + std::string(kInlineKeyBytes, ' ');
-    table.Upsert(PackKey(key.data(), 6), {}, last);
+// Of tables of so many keys, each put in `times` times.
+template <typename Value, typename Check>
+void WithKeys(int num_keys, int times, KeysCome come, Check&& check) {
+  CombineTable<Value> table(std::make_shared<SlabStore>(), come);
+  auto count = [](Value& into, const Value& from) { into[0] += from[0]; };
+  for (int time = 0; time < times; ++time) {
+    for (int i = 0; i < num_keys; ++i) {
+      const std::string key = std::to_string(100'000 + i) + std::string(kInlineKeyBytes, ' ');
+      const PackedKey packed = PackKey(key.data(), 6);
+      if (table.small()) {
+        table.UpsertSmall(packed, {1}, count);
+      } else {
+        table.UpsertSplit(packed, {1}, count);
+      }
+    }
   }
   EXPECT_EQ(table.size(), num_keys);
-  EXPECT_EQ(table.small(), whole);
-  EXPECT_LT(CrowdedPart(table), 0.36) << num_keys;
+  for (int sub = 0; sub < (table.small() ? 1 : CombineTable<Value>::kSubTables); ++sub) {
+    table.ForEach(sub, [times](const auto& entry) { EXPECT_EQ(entry.value[0], times); });
+  }
+  check(table);
 }
 
-TEST(CombineTable, TablesOfFewKeysThatComeAgainAreSparse) {
+// To look for a key beside its first place costs a branch that is foretold wrongly.
+TEST(CombineTable, TablesOfFewKeysBecomeSparseWhereKeysComeAgainOften) {
+  using Count = std::array<std::int64_t, 1>;
   using Line = std::array<std::int64_t, 3>;
-  for (const int num_keys : {400, 1000, 3000, 4096, 5000, 10'000, 16'384}) {
-    ExpectSparse<std::int64_t>(num_keys, true);
-    ExpectSparse<Line>(num_keys, true);
+  const auto crowded = [](auto& table) { EXPECT_GT(CrowdedPart(table), 0.3); };
+  const auto sparse = [](auto& table) {
+    EXPECT_TRUE(table.small());
+    EXPECT_LT(CrowdedPart(table), 0.26);
+  };
+  for (const int num_keys : {1500, 3000, 6000, 12'000}) {
+    SCOPED_TRACE(num_keys);
+    WithKeys<Count>(num_keys, 2, KeysCome::kAgain, crowded);
+    WithKeys<Count>(num_keys, 200, KeysCome::kAgain, sparse);
+    WithKeys<Line>(num_keys, 200, KeysCome::kAgain, sparse);
+    WithKeys<Count>(num_keys, 200, KeysCome::kOnce, crowded);
   }
-  ExpectSparse<std::int64_t>(16'385, false);
-  ExpectSparse<Line>(16'385, false);
 }
 
-TEST(CombineTable, KeysOfASectionAndEntriesLongerThanALineTakeNoMoreThanTheyNeed) {
-  const auto last = [](auto& into, const auto& from) { into = from; };
-  CombineTable<std::int64_t> once;
-  CombineTable<std::array<std::int64_t, 6>> longer(std::make_shared<SlabStore>(), KeysCome::kAgain);
-  for (int i = 0; i < 4097; ++i) {
-    const std::string key = std::to_string(100'000 + i) + std::string(kInlineKeyBytes, ' ');
-    once.Upsert(PackKey(key.data(), 6), {}, last);
-    longer.Upsert(PackKey(key.data(), 6), {}, last);
-  }
-  EXPECT_FALSE(once.small());
-  EXPECT_FALSE(longer.small());
+TEST(CombineTable, TablesAreSplitWhereTheyOutgrowTheCache) {
+  using Count = std::array<std::int64_t, 1>;
+  using MoreThanALine = std::array<std::int64_t, 6>;
+  const auto whole = [](auto& table) { EXPECT_TRUE(table.small()); };
+  const auto split = [](auto& table) { EXPECT_FALSE(table.small()); };
+  WithKeys<Count>(4096, 1, KeysCome::kOnce, whole);
+  WithKeys<Count>(4097, 1, KeysCome::kOnce, split);
+  WithKeys<Count>(16'384, 1, KeysCome::kAgain, whole);
+  WithKeys<Count>(16'385, 1, KeysCome::kAgain, split);
+  WithKeys<MoreThanALine>(4097, 1, KeysCome::kAgain, split);
 }
 
 // The reduce step of a task finds what its map step gave back: no page of long keys is new twice.
