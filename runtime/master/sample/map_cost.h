@@ -37,11 +37,10 @@ MapCost FitMapCost(const std::vector<MapSums>& rounds, bool combines);
 /// The same of a job that combines and whose large sample (rounds[0]) has no more keys than the
 /// small one (rounds[1]), so that the job has none, either: A is what reading that several times
 /// over (rounds[2]) took beyond once more, and what input costs beside that no cache holds; B what
-/// once more took beyond A. The large sample would say more than the job takes: its few megabytes
-/// come from many places, and each key of the first thousands that it finds again is in no cache,
-/// which all of a job's keys are soon. (onebrc of 256 MB, 413 and 10 000 stations: 0.82e-9
-/// and 1.36e-9 s a byte beyond once more, where reading again took 0.56e-9 and 0.92e-9, the jobs
-/// 0.65e-9 and 0.93e-9.) A is not above what all input took, and not below kInputPartMin of that.
+/// once more took beyond A. The large sample would say more than the job takes: each place of its
+/// few megabytes begins anew, and so does each of its keys, in memory that no cache has yet.
+/// (onebrc of 256 MB: 0.82e-9 s a byte beyond once more, 0.56e-9 where it was read again, 0.65e-9 in
+/// the job.) A is not above what all input took, and not below kInputPartMin of that.
 /// Requires: three rounds as of FitMapCost. Checked by: tests/unit/master/map_cost_test.cc.
 MapCost FitMapCostOfKnownKeys(const std::vector<MapSums>& rounds);
 
