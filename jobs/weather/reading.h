@@ -139,7 +139,8 @@ bool ParseAnyTenths(std::string_view text, std::int32_t& tenths);
 }
 
 /// Takes the fields of a row "station,date,time,temperature"; an empty temperature is a missing
-/// one. Returns what is wrong, or nothing. Checked by: tests/unit/jobs/weather_test.cc.
+/// one. Returns what is wrong, or nothing. Requires: of the temperature as ParseTenths.
+/// Checked by: tests/unit/jobs/weather_test.cc.
 [[gnu::always_inline]] inline std::string_view ReadCsv(std::string_view station,
                                                        std::string_view date,
                                                        std::string_view temperature,

@@ -39,9 +39,9 @@ MapCost FitMapCost(const std::vector<MapSums>& rounds, bool combines);
 /// over (rounds[2]) took beyond once more, and what input costs beside that no cache holds; B what
 /// once more took beyond A. The large sample would say more than the job takes: each place of its
 /// few megabytes begins anew, and so does each of its keys, in memory that no cache has yet.
-/// (onebrc of 256 MB: 0.82e-9 s a byte beyond once more, 0.56e-9 where it was read again, 0.65e-9 in
-/// the job.) A is not above what all input took, and not below kInputPartMin of that.
-/// Requires: three rounds as of FitMapCost. Checked by: tests/unit/master/map_cost_test.cc.
+/// (onebrc of 256 MB: 0.82e-9 s a byte beyond once more, 0.56e-9 where it was read again, 0.65e-9
+/// in the job.) A is not above what all input took, and not below kInputPartMin of that. Requires:
+/// three rounds as of FitMapCost. Checked by: tests/unit/master/map_cost_test.cc.
 MapCost FitMapCostOfKnownKeys(const std::vector<MapSums>& rounds);
 
 /// What all steps together take beyond the overheads and A, of a job that does not combine.

@@ -195,13 +195,13 @@ TEST(SampleMachineTest, StepsAsLongAsTheirOverheadTellWhereKeysComeAgain) {
   EXPECT_NEAR(Conclude(model, 1).map_seconds_per_byte(), 3e-10, 1e-11);
 }
 
-// FitMapCostOfKnownKeys adds what reading from memory costs.
 TEST(SampleMachineTest, KeysThatAreAllThereTellByBeingFoundAgain) {
   Model model;
+  model.disk_s = 5e-3;  // of the large sample alone
   model.law = KeyLaw{1, 400};
   EXPECT_NEAR(Conclude(model, 1).map_seconds_per_byte(), 2e-8 + 0.05e-9, 1e-12);
   model.law = KeyLaw{1, 1e6};
-  EXPECT_NEAR(Conclude(model, 1).map_seconds_per_byte(), 2e-8, 1e-12);
+  EXPECT_GT(Conclude(model, 1).map_seconds_per_byte(), 2.01e-8);
 }
 
 TEST(SampleMachineTest, FindsTheLawOfTheKeys) {
