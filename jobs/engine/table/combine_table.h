@@ -111,17 +111,19 @@ class CombineTable {
     return PutIn(sub_tables_[SubOf(key.hash)], key, value, fold);
   }
 
-  /// The same, with little of it in the job's loop: a short key at its first place, as most of a
-  /// small table are; everything else is called. Requires: small().
+  /// The same, with little of it in the job's loop: a key at its first place, as most of a small
+  /// table are; everything else is called. Requires: small().
   template <typename Fold>
   [[gnu::always_inline]] Entry& UpsertSmall(const PackedKey& key, const Value& value, Fold& fold) {
     if constexpr (!kCountsHeap) {
       const SubTable& table = sub_tables_[0];
       const std::uint64_t meta = MetaOf(key);
       Entry& first = table.entries[(meta >> 32) & table.mask];
-      if (first.meta == meta && IsOfShort(first, key)) [[likely]] {
-        fold(first.value, value);
-        return first;
+      if (first.meta == meta && first.word0 == key.word0) [[likely]] {
+        if (first.word1 == key.word1 || IsOfLong(first, key)) [[likely]] {
+          fold(first.value, value);
+          return first;
+        }
       }
     }
     return UpsertElsewhere<Fold>(key, value, fold);
@@ -143,6 +145,18 @@ class CombineTable {
   [[gnu::always_inline]] static bool IsOfShort(const Entry& entry, const PackedKey& key) {
     // A long key has a word1 of zero, its entry an address.
     return entry.word0 == key.word0 && entry.word1 == key.word1;
+  }
+
+  /// The same of long keys only. Requires: the first word is that of the key, too.
+  [[gnu::always_inline]] static bool IsOfLong(const Entry& entry, const PackedKey& key) {
+    if (key.bytes <= kInlineKeyBytes) return false;
+    if (key.bytes > 2 * kInlineKeyBytes) return SameBytes(entry.word1, key.data, key.bytes);
+    // The second word, and the last two, which may lie over it.
+    const char* const kept = reinterpret_cast<const char*>(entry.word1);
+    const auto differ = [&](std::size_t at) {
+      return packed_key_internal::Load(kept + at) ^ packed_key_internal::Load(key.data + at);
+    };
+    return (differ(8) | differ(key.bytes - 16) | differ(key.bytes - 8)) == 0;
   }
 
   /// How often entries have been moved.

@@ -40,9 +40,16 @@ inline std::uint64_t Load(const char* from) {
 
 // Multiplies to 128 bits and folds; both halves of the product take part in every bit.
 inline std::uint64_t Mix(std::uint64_t a, std::uint64_t b) {
+#ifdef __x86_64__
+  // GCC keeps a number of 128 bits in memory where registers are few.
+  std::uint64_t high = 0;
+  asm("mulq %[b]" : "+a"(a), "=d"(high) : [b] "r"(b) : "cc");
+  return a ^ high;
+#else
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(a) * b;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+#endif
 }
 
 // Odd constants with no pattern in their bits (digits of the golden ratio and of square roots).

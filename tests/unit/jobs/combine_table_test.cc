@@ -175,6 +175,24 @@ TEST(CombineTable, TablesAreSplitWhereTheyOutgrowTheCache) {
   WithKeys<MoreThanALine>(4097, 1, KeysCome::kAgain, split);
 }
 
+TEST(CombineTable, LongKeysAreOneKeyOnlyWhereAllTheirBytesAre) {
+  using Table = CombineTable<std::int64_t>;
+  for (std::size_t bytes = kInlineKeyBytes + 1; bytes <= 50; ++bytes) {
+    const std::string kept(bytes, 'k');
+    Table::Entry entry{};
+    entry.word1 = reinterpret_cast<std::uint64_t>(kept.data());
+    const auto is_of = [&entry](const std::string& key) {
+      return Table::IsOfLong(entry, PackKey(key.data(), static_cast<std::uint32_t>(key.size())));
+    };
+    EXPECT_TRUE(is_of(std::string(bytes, 'k'))) << bytes;
+    for (std::size_t at = sizeof(std::uint64_t); at < bytes; ++at) {
+      std::string other = kept;
+      other[at] = 'x';
+      EXPECT_FALSE(is_of(other)) << bytes << ", " << at;
+    }
+  }
+}
+
 // The reduce step of a task finds what its map step gave back: no page of long keys is new twice.
 TEST(CombineTable, MemoryOfManyLongKeysStaysInTheStore) {
   const auto slabs = std::make_shared<SlabStore>();
