@@ -16,9 +16,9 @@ constexpr double kOutputPart = 0.8;
 // rest of what all input took.
 constexpr double kAtSpeedMin = 0.3;
 
-// Reading 84 KB took 8 us where it was read a moment before, 15 where only memory held it (pread
-// and mapped windows alike, on an Intel Xeon).
-constexpr double kFromMemory = 0.05e-9;
+// Of what the large sample takes beyond finding its keys again, so much is of input that lies in no
+// cache yet, as all of a job's does; the rest is of places that begin anew, and of keys.
+constexpr double kFromMemoryPart = 0.3;
 
 // The least of what more input took beyond the small sample: chance and first memory only add.
 double AtSpeed(const std::vector<MapSums>& rounds, double all) {
@@ -54,14 +54,17 @@ MapCost FitMapCost(const std::vector<MapSums>& rounds, bool combines) {
   return {kInputPartMin * all, (1 - kInputPartMin) * large.seconds / large.made};
 }
 
-MapCost FitMapCostOfKnownKeys(const std::vector<MapSums>& rounds) {
+MapCost FitMapCostOfKnownKeys(const std::vector<MapSums>& rounds, double found_later) {
   const MapSums& once = rounds[1];
-  const MapSums& again = rounds[2];
   const double all = rounds[0].seconds / rounds[0].work;
+  const auto beyond_once = [&once](const MapSums& round) {
+    return (round.seconds - once.seconds) / (round.work - once.work);
+  };
+  const double again = beyond_once(rounds[2]);
+  const double from_memory = std::max(0.0, beyond_once(rounds[0]) - again);
   MapCost cost;
   cost.seconds_per_byte =
-      std::clamp((again.seconds - once.seconds) / (again.work - once.work) + kFromMemory,
-                 kInputPartMin * all, all);
+      std::clamp(found_later * again + kFromMemoryPart * from_memory, kInputPartMin * all, all);
   if (once.made > 0) {
     cost.seconds_per_output_byte =
         std::max(0.0, once.seconds - cost.seconds_per_byte * once.work) / once.made;

@@ -35,14 +35,16 @@ struct MapCost {
 MapCost FitMapCost(const std::vector<MapSums>& rounds, bool combines);
 
 /// The same of a job that combines and whose large sample (rounds[0]) has no more keys than the
-/// small one (rounds[1]), so that the job has none, either: A is what reading that several times
-/// over (rounds[2]) took beyond once more, and what input costs beside that no cache holds; B what
-/// once more took beyond A. The large sample would say more than the job takes: each place of its
-/// few megabytes begins anew, and so does each of its keys, in memory that no cache has yet.
-/// (onebrc of 256 MB: 0.82e-9 s a byte beyond once more, 0.56e-9 where it was read again, 0.65e-9
-/// in the job.) A is not above what all input took, and not below kInputPartMin of that. Requires:
-/// three rounds as of FitMapCost. Checked by: tests/unit/master/map_cost_test.cc.
-MapCost FitMapCostOfKnownKeys(const std::vector<MapSums>& rounds);
+/// small one (rounds[1]), so that the job has none, either: A is `found_later` times what reading
+/// that several times over (rounds[2]) took beyond once more, and a part (kFromMemoryPart) of what
+/// the large one took beyond that; B what once more took beyond A. The large sample alone would say
+/// more than the job takes: each place of its few megabytes begins anew, and so does each of its
+/// keys, in memory that no cache has yet. (onebrc of 256 MB, nanoseconds a byte, six runs each: 413
+/// stations 0.78 to 1.07 by the large one, 0.42 to 0.61 again, 0.64 in the job; 10 000 stations 1.6
+/// to 2.1, 0.9 to 1.2, 0.9.) A is not above what all input took, and not below kInputPartMin of it.
+/// Requires: rounds[0] and rounds[2] of more work than rounds[1].
+/// Checked by: tests/unit/master/map_cost_test.cc.
+MapCost FitMapCostOfKnownKeys(const std::vector<MapSums>& rounds, double found_later);
 
 /// What all steps together take beyond the overheads and A, of a job that does not combine.
 struct StepBeginnings {

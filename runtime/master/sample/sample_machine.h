@@ -165,6 +165,8 @@ class SampleMachine {
   bool AgainTells() const;
   /// Whether the large sample has no more keys than the small one that was read once more.
   bool KnowsAllKeys() const;
+  /// What finding a key costs the job, to what it costs the sample.
+  double FoundLater() const;
   v1::StepOrder BuildOrder(std::size_t worker) const;
   void ChooseBuckets();
   /// Of a step of the tiny sample: the least of all workers, because what else goes on there only
