@@ -31,8 +31,8 @@ class Definition : public JobDefinition {
     info_.name = "onebrc";
     info_.summary = "Minimum, mean and maximum of rows \"station;temperature\", by station";
     // Measured on 64 MB of rows over 413 stations, two workers of one slot on two cores of an Intel
-    // Xeon with AVX-512: medians of four measurements 0.82e-9 to 0.91e-9 beyond the steps' overheads
-    // (predict.py); the map step alone 0.57e-9 (weir_bench_engine).
+    // Xeon with AVX-512: medians of four measurements 0.82e-9 to 0.91e-9 beyond the steps'
+    // overheads (predict.py); the map step alone 0.57e-9 (weir_bench_engine).
     info_.rates = {0.85e-9, 1e-5, {{10e-9, 1.0}}};
   }
 
