@@ -265,8 +265,7 @@ class CombineTable {
   // predicted, and only the lines in use take up cache.
   static constexpr int kLog2FirstEntries = 12;
   static constexpr int kLog2SubEntries = TableMemory::kLog2LeastEntries;
-  // What a table that is not split grows to for its keys' first places: an eighth full, 4 MiB at
-  // most.
+  // How full a crowded table becomes, and the most entries it takes for that: 4 MiB.
   static constexpr std::uint64_t kSparseEntriesMax = 1 << 16;
   static constexpr std::uint64_t kSparsePart = 8;
   // To look beside its first place for a key costs some 6 ns, to give one a place in a table that
@@ -296,8 +295,10 @@ class CombineTable {
   // of what a level-2 cache holds cost nothing: a table grows once such keys have cost as much as
   // that.
   static bool IsCrowded(const SubTable& table) {
-    return table.displaced > kDisplacedAKey * table.used &&
-           table.mask + 1 < std::min(kSparsePart * table.used, kSparseEntriesMax);
+    return table.displaced > kDisplacedAKey * table.used && table.mask + 1 < SparseEntries(table);
+  }
+  static std::uint64_t SparseEntries(const SubTable& table) {
+    return std::min(kSparsePart * table.used, kSparseEntriesMax);
   }
 
   void Start(SubTable& table, int log2_entries) {
@@ -313,8 +314,7 @@ class CombineTable {
   [[gnu::noinline]] Entry& UpsertElsewhere(PackedKey key, HandedOn<Value> value, Fold fold) {
     SubTable& table = sub_tables_[0];
     if (may_be_sparse_ && IsCrowded(table)) {
-      Grow<Growth::kLikeNeighbour>(
-          table, std::bit_width(std::min(kSparsePart * table.used, kSparseEntriesMax) - 1));
+      Grow<Growth::kLikeNeighbour>(table, std::bit_width(SparseEntries(table) - 1));
     }
     Entry& entry = PutIn(table, key, value, fold);
     if (&entry != &table.entries[Hash32(key.hash) & table.mask]) ++table.displaced;
