@@ -93,7 +93,7 @@ class Storage {
   /// Those of some places of a file whose byte is not in memory, in the order given, so that who
   /// reads it waits for a disk. Does not wait for it itself. Where the system does not tell, a byte
   /// counts as there. A place that was asked for may be in memory soon after: the kernel begins to
-  /// read it.
+  /// read it, and one that the disk gives before the kernel has looked again counts as there, too.
   virtual absl::StatusOr<std::vector<std::int64_t>> NotInMemory(
       const std::string& path, const std::vector<std::int64_t>& offsets) = 0;
   /// Writes bytes at `offset` of a file for its owner alone, which is made where there is none. Not

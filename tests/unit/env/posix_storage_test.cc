@@ -1,6 +1,7 @@
 #include "runtime/env/real/posix_storage.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -352,16 +353,25 @@ TEST_F(PosixStorageTest, TellsWhichPlacesOfAFileAreNotInMemory) {
       << "it was just written";
   EXPECT_TRUE(absl::IsNotFound(storage_.NotInMemory(At("b"), places).status()));
   const Fd fd(open(At("a").c_str(), O_RDONLY | O_CLOEXEC));
-  ASSERT_EQ(posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
-  char byte = 0;
-  const iovec into = {&byte, 1};
-  // Of another page, which is read because it is asked for.
-  if (preadv2(fd.get(), &into, 1, 15 * kMiB, RWF_NOWAIT) >= 0 || errno != EAGAIN) {
+  std::vector<std::int64_t> missing;
+  bool tells = false;
+  // The question begins to read: of one place in a few hundred the disk has answered before the
+  // kernel looks again, and it is in memory. Not of the same file five times on end.
+  for (int tries = 0; tries < 5 && missing.size() < 2; ++tries) {
+    ASSERT_EQ(posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
+    char byte = 0;
+    const iovec into = {&byte, 1};
+    // Of another page, which is read because it is asked for.
+    if (preadv2(fd.get(), &into, 1, 15 * kMiB, RWF_NOWAIT) >= 0 || errno != EAGAIN) continue;
+    tells = true;
+    ASSERT_EQ(storage_.ReadAt(At("a"), 0, kMiB).value().size(), static_cast<std::size_t>(kMiB));
+    missing = storage_.NotInMemory(At("a"), places).value();
+    ASSERT_THAT(missing, testing::Not(testing::Contains(kMiB / 2))) << "it was read";
+  }
+  if (!tells) {
     GTEST_SKIP() << "the file system of " << dir_ << " keeps files in memory, or does not tell";
   }
-  ASSERT_EQ(storage_.ReadAt(At("a"), 0, kMiB).value().size(), static_cast<std::size_t>(kMiB));
-  EXPECT_EQ(storage_.NotInMemory(At("a"), places).value(),
-            (std::vector<std::int64_t>{10 * kMiB, 14 * kMiB}));
+  EXPECT_EQ(missing, (std::vector<std::int64_t>{10 * kMiB, 14 * kMiB}));
   EXPECT_EQ(storage_.NotInMemory(At("a"), {16 * kMiB}).value(), std::vector<std::int64_t>())
       << "behind the end there is nothing to wait for";
 }
