@@ -91,9 +91,7 @@ class EmbeddedSession {
     if (!directory.ok()) return directory.status();
     directory_ = *std::move(directory);
     sweeper_->Watch(directory_->path());
-    // It goes with this process; syncing it would cost a small job a third of its time.
-    auto journal =
-        master::OpenSqliteJournal(directory_->path() + "/journal.db", master::Durability::kProcess);
+    auto journal = master::OpenSqliteJournal(master::kJournalInMemory);
     if (!journal.ok()) return journal.status();
     journal_ = *std::move(journal);
     if (!options.no_history) RecallShapes();
@@ -175,6 +173,7 @@ class EmbeddedSession {
     worker_options.data_endpoint = worker.server->endpoint();
     worker_options.handover_domain = "embedded";
     worker_options.version = client::kVersion;
+    worker_options.runs_outlive = false;
     worker::TaskOptions task_options;
     task_options.environment = WholeEnvironment();
     if (zygote_.ok()) task_options.zygote = zygote_->get();

@@ -162,8 +162,7 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
   env::PosixStorage storage;
   const auto journal_path = JournalPath(options.journal, storage);
   if (!journal_path.ok()) return CannotStart("master", journal_path.status());
-  auto journal = master::OpenSqliteJournal(*journal_path, master::Durability::kPowerCut,
-                                           master::IsSameKindOfData);
+  auto journal = master::OpenSqliteJournal(*journal_path, master::IsSameKindOfData);
   if (!journal.ok()) return CannotStart("master", journal.status());
 
   TryThreads(kOwnThreads + ThreadsOfGrpc());

@@ -11,7 +11,10 @@
 
 namespace weir::format {
 
-/// Keeps the first bytes of a run and packs them once at its end.
+/// Whether a run's writer tries codecs on it.
+enum class TryCodecs { kNo, kYes };
+
+/// Keeps the first bytes of a run and packs them once at its end, if that is wanted.
 ///
 /// Thread-safety: one thread at a time.
 /// Bounds: kBytes of memory; about 2 ms of processor time a run.
@@ -21,15 +24,19 @@ class CodecTrial {
   /// As much as makes a ratio of larger blocks, and little beside what a run costs.
   static constexpr std::size_t kBytes = 256 << 10;
 
+  explicit CodecTrial(TryCodecs tries = TryCodecs::kYes)
+      : bytes_max_(tries == TryCodecs::kYes ? kBytes : 0) {}
+
   void Add(std::string_view block) {
-    if (bytes_.size() < kBytes) bytes_.append(block.substr(0, kBytes - bytes_.size()));
+    if (!full()) bytes_.append(block.substr(0, bytes_max_ - bytes_.size()));
   }
   /// True when Add does nothing more.
-  bool full() const { return bytes_.size() == kBytes; }
+  bool full() const { return bytes_.size() == bytes_max_; }
   /// Returns one result a codec; none when nothing was added.
   std::vector<v1::CodecTrial> Run() const;
 
  private:
+  std::size_t bytes_max_;
   std::string bytes_;
 };
 

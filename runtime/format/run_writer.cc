@@ -16,10 +16,10 @@ bool IsLegalBlock(std::int64_t raw_bytes, std::int64_t records) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RunWriter>> RunWriter::Create(const std::string& path,
-                                                             v1::Codec codec) {
+                                                             v1::Codec codec, TryCodecs tries) {
   absl::StatusOr<std::unique_ptr<FileAppender>> file = FileAppender::Create(path);
   if (!file.ok()) return file.status();
-  return std::unique_ptr<RunWriter>(new RunWriter(*std::move(file), codec));
+  return std::unique_ptr<RunWriter>(new RunWriter(*std::move(file), codec, tries));
 }
 
 absl::Status RunWriter::BeginSection(int consumer) {

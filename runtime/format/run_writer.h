@@ -23,7 +23,8 @@
 namespace weir::format {
 
 /// Writes the blocks of one run to a new file, packed where the codec saves something, and tries
-/// every codec on the run's first bytes: so the next plan knows what packing would save.
+/// every codec on the run's first bytes, unless nobody asks: so the next plan knows what packing
+/// would save.
 ///
 /// Thread-safety: one thread at a time; Ready by any, meanwhile too.
 /// Failure semantics: the file is removed unless Finish succeeded. Not synced: a run that is lost
@@ -34,8 +35,8 @@ class RunWriter : public RunSink {
  public:
   /// Errors: kAlreadyExists, kNotFound (folder), kResourceExhausted (disk full); they name the
   /// path. Requires: a known codec.
-  static absl::StatusOr<std::unique_ptr<RunWriter>> Create(const std::string& path,
-                                                           v1::Codec codec);
+  static absl::StatusOr<std::unique_ptr<RunWriter>> Create(const std::string& path, v1::Codec codec,
+                                                           TryCodecs tries = TryCodecs::kYes);
 
   /// Errors: kInvalidArgument when `consumer` does not rise.
   absl::Status BeginSection(int consumer) override;
@@ -52,8 +53,8 @@ class RunWriter : public RunSink {
   absl::StatusOr<v1::RunInfo> Finish(const std::string& run_id);
 
  private:
-  RunWriter(std::unique_ptr<FileAppender> file, v1::Codec codec)
-      : file_(std::move(file)), codec_(codec), packer_(codec) {}
+  RunWriter(std::unique_ptr<FileAppender> file, v1::Codec codec, TryCodecs tries)
+      : file_(std::move(file)), codec_(codec), packer_(codec), trial_(tries) {}
 
   absl::Status CheckBlockOf(std::int64_t raw_bytes, std::int64_t records) const;
   // Opens the section in the file, when it is the first block of it.

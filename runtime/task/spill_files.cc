@@ -149,7 +149,7 @@ absl::StatusOr<std::unique_ptr<SpillFile>> SpillFiles::New() {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
     return ErrnoStatus(errno, absl::StrCat("cannot remove ", path));
   }
-  auto writer = format::RunWriter::Create(path, v1::CODEC_NONE);
+  auto writer = format::RunWriter::Create(path, v1::CODEC_NONE, format::TryCodecs::kNo);
   if (!writer.ok()) return writer.status();
   return std::make_unique<RunAsSpill>(std::move(path), *std::move(writer), activity_);
 }

@@ -85,7 +85,9 @@ absl::Status CheckCounters(const StepActivity& activity) {
 
 absl::StatusOr<StepTotals> WriteRun(const StepImplementation& kind, const StepWork& work,
                                     const v1::TaskCommand::Run& run, v1::StepResult& result) {
-  auto writer = format::RunWriter::Create(run.run_path(), work.order.codec());
+  const auto tries =
+      work.order.no_codec_trials() ? format::TryCodecs::kNo : format::TryCodecs::kYes;
+  auto writer = format::RunWriter::Create(run.run_path(), work.order.codec(), tries);
   if (!writer.ok()) return writer.status();
   CountingRunSink sink(**writer, SectionsWithReaders(work.order), work.activity);
   absl::StatusOr<StepTotals> totals = kind.make_run(work, sink);

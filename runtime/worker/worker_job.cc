@@ -13,13 +13,24 @@
 namespace weir::worker {
 namespace {
 
-// `runs_there`: the directories of the runs are.
-absl::Status MakeJobDirectories(env::Storage& storage, const JobPaths& paths, bool runs_there) {
-  const std::array<const std::string*, 5> directories = {&paths.root, &paths.runs, &paths.received,
-                                                         &paths.task, &paths.archives};
-  for (const std::string* directory : directories) {
-    if (runs_there && (directory == &paths.root || directory == &paths.runs)) continue;
-    if (absl::Status status = storage.MakeDirectory(*directory); !status.ok()) return status;
+bool HasArchives(const v1::JobSpec& spec) {
+  return std::any_of(spec.artifacts().begin(), spec.artifacts().end(),
+                     [](const v1::Artifact& artifact) { return artifact.unpack(); });
+}
+
+// Those that the job has a use for. `runs_there`: the directories of the runs are.
+absl::Status MakeJobDirectories(env::Storage& storage, const JobPaths& paths,
+                                const v1::PrepareJobRequest& request, bool runs_there) {
+  const bool is_sample = request.staging_dir().empty();  // of which nothing moves
+  const std::array<std::pair<const std::string&, bool>, 5> directories = {
+      {{paths.root, !runs_there},
+       {paths.runs, !runs_there},
+       {paths.received, !is_sample},
+       {paths.task, true},
+       {paths.archives, HasArchives(request.spec())}}};
+  for (const auto& [directory, wanted] : directories) {
+    if (!wanted) continue;
+    if (absl::Status status = storage.MakeDirectory(directory); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -113,7 +124,7 @@ void WorkerJob::Prepare(Prepared prepared) {
         if (status.ok() && used_before) {
           status = held.empty() ? storage.RemoveAll(paths.root) : KeepOnly(storage, paths, held);
         }
-        return status.ok() ? MakeJobDirectories(storage, paths, !held.empty()) : status;
+        return status.ok() ? MakeJobDirectories(storage, paths, request, !held.empty()) : status;
       },
       [this](absl::Status status) {
         if (state_ != State::kPreparing) return;

@@ -97,6 +97,10 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   // Preparation (worker_job.cc).
   // Whether it goes on with runs of another plan.
   bool takes_over() const;
+  // Whether it makes what somebody wants to have: samples do not.
+  bool has_output() const { return !request_.staging_dir().empty(); }
+  // Whether word of its runs is left for the daemon's next life.
+  bool leaves_word() const { return options_.runs_outlive && has_output(); }
   void SupplyArtifacts();
   void StartTask();
   void OpenForPeers();
@@ -119,8 +123,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void RemoveFiles(std::vector<std::string> paths);
   // Removes what this attempt had on disk because its task's memory did not hold it.
   void RemoveSpills(int step, int attempt);
-  // Leaves word of these runs for the daemon's next life; `written` comes then, also where that
-  // failed.
+  // Leaves word of these runs for the daemon's next life, if it may have a use for them; `written`
+  // comes then, also where that failed.
   void WriteDown(
       v1::HeldJob held, absl::AnyInvocable<void()> written = [] {});
   void OnSpecWritten(const absl::Status& status);

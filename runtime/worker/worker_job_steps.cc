@@ -103,6 +103,11 @@ absl::Status WorkerJob::StartStep(const v1::StartStepRequest& request) {
   step_ = ActiveStep{run, seams_.loop.Now()};
   KeepRunFiles(run);
   RemoveUnreadRuns(run.order());
+  if (!has_output()) {
+    // Nobody runs steps of a sample again by hand, and files are a part of what it takes.
+    OnSpecWritten(absl::OkStatus());
+    return absl::OkStatus();
+  }
   OnDiskPool([&storage = seams_.storage, path = paths_.Spec(run_id),
               spec = std::move(spec)] { return WriteSpec(storage, path, spec); },
              [this](const absl::Status& status) { OnSpecWritten(status); });
@@ -184,7 +189,7 @@ void WorkerJob::RemoveSpills(int step, int attempt) {
 }
 
 void WorkerJob::WriteDown(v1::HeldJob held, absl::AnyInvocable<void()> written) {
-  if (held.runs_size() == 0) return written();
+  if (held.runs_size() == 0 || !leaves_word()) return written();
   const std::string job_id = held.job_id();
   OnDiskPool([&storage = seams_.storage, paths = paths_,
               held = std::move(held)] { return WriteHeldRecords(storage, paths, held); },
@@ -256,7 +261,7 @@ void WorkerJob::ReportStep(v1::StepResult result) {
   step_.reset();
   if (!made_run) return DeliverReport(label, std::move(request));
   const std::string run_id = request.result().run().run_id();
-  files_.Add(run_id, paths_.HeldRecord(run_id));
+  if (leaves_word()) files_.Add(run_id, paths_.HeldRecord(run_id));
   v1::HeldJob held = held_.Tell(request.fence(), run_id);
   // A master that has heard of a run counts on it, also after this daemon's death.
   WriteDown(std::move(held),

@@ -47,6 +47,8 @@ struct WorkerOptions {
   /// Workers of one value hand runs over as files; empty = never.
   std::string handover_domain;
   std::string version;
+  /// A later life of the daemon may use the runs of this one; else nothing is left for it.
+  bool runs_outlive = true;
   /// What a registration may tell of runs that are kept. Others are let go.
   std::size_t held_bytes_max = kHeldBytesMax;
   /// How long it waits for a master that does not answer before it gives up.

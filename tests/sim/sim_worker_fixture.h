@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/sim/world.h"
 
 namespace weir::sim {
@@ -64,11 +65,14 @@ class SimWorkerTest : public testing::Test {
   // A second of a link, and of a map.
   static constexpr std::int64_t kSecondOfLink = 100'000'000;
   static constexpr std::int64_t kSecondOfMap = 250'000'000;
+  static constexpr char kStaging[] = "/staging-j";
 
   SimWorkerTest() : world_(7, master::MasterOptions(), JobRates(), /*print=*/false) {
     world_.network().SetMasterLoop(loop_);
     world_.network().Attach("master", Endpoint{loop_, &master_.api, nullptr});
     EXPECT_TRUE(world_.storage().WriteSized("/in/data", 100 * kSecondOfMap).ok());
+    EXPECT_TRUE(world_.storage().MakeDirectory(kStaging).ok());
+    EXPECT_TRUE(world_.storage().WriteSized(absl::StrCat(kStaging, "/.weir-job-j"), 1).ok());
   }
 
   void StartWorkers(const std::vector<std::string>& names, const std::string& host = "") {
@@ -117,6 +121,7 @@ class SimWorkerTest : public testing::Test {
     v1::PrepareJobRequest request;
     *request.mutable_fence() = FenceOf(worker);
     request.set_job_token(99);
+    request.set_staging_dir(kStaging);
     return Order<rpc::PrepareJob>(worker, std::move(request)).status();
   }
   absl::Status Release(const std::string& worker) {

@@ -92,7 +92,7 @@ class SqliteJournal final : public Journal {
     sqlite3_close(database_);
   }
 
-  absl::Status Open(Durability durability);
+  absl::Status Open();
   std::string Place() const override { return path_; }
 
   absl::Status Append(absl::Span<const v1::JournalRecord> records) override;
@@ -204,14 +204,13 @@ absl::StatusOr<std::int64_t> SqliteJournal::ReadInteger(const char* sql) {
   return value;
 }
 
-absl::Status SqliteJournal::Open(Durability durability) {
+absl::Status SqliteJournal::Open() {
   const int code = sqlite3_open_v2(path_.c_str(), &database_,
                                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   if (code != SQLITE_OK) return Failure(code, "open");
   // Exclusive locking mode keeps the file locked from the first transaction until it is closed.
   for (const char* pragma :
-       {"PRAGMA locking_mode=EXCLUSIVE", "PRAGMA journal_mode=WAL",
-        durability == Durability::kPowerCut ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=OFF",
+       {"PRAGMA locking_mode=EXCLUSIVE", "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL",
         "PRAGMA journal_size_limit=16777216",
         // Records are appended and read once: what else lies in the cache is the index.
         "PRAGMA cache_size=-512"}) {
@@ -487,10 +486,9 @@ absl::Status SqliteJournal::Forget(absl::Span<const std::string> job_ids) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Journal>> OpenSqliteJournal(const std::string& path,
-                                                           Durability durability,
                                                            SameKindOfData same_kind) {
   auto journal = std::make_unique<SqliteJournal>(path, same_kind);
-  if (absl::Status status = journal->Open(durability); !status.ok()) return status;
+  if (absl::Status status = journal->Open(); !status.ok()) return status;
   return journal;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The journal as one SQLite file. Upstream: runtime/app opens it, Master writes it.
+// The journal as one SQLite file, or in memory. Upstream: runtime/app opens it, Master writes it.
 
 #include <memory>
 #include <string>
@@ -9,20 +9,16 @@
 
 namespace weir::master {
 
-/// What Append waits for.
-enum class Durability {
-  kPowerCut,  // the record would survive a power cut
-  kProcess,   // the record would survive the process: enough for a journal that ends with it
-};
-
 /// Says whether two records of a kind of job were of the same kind of data. Must not block.
 using SameKindOfData = bool (*)(const v1::JobShapeLearned&, const v1::JobShapeLearned&);
+
+/// In place of a path: a journal that ends with the returned object.
+inline constexpr char kJournalInMemory[] = ":memory:";
 
 /// Opens or creates the journal file and takes it for this process alone.
 ///
 /// Model: one table of records (sequence, job, kind, body, XXH3 of the body) in write-ahead mode,
-///   synced at each Append (kPowerCut), so that a torn write is rolled back when the file is opened
-///   again.
+///   synced at each Append, so that a torn write is rolled back when the file is opened again.
 ///   `same_kind` tells which record takes the place of an earlier one when jobs are forgotten;
 ///   null: all data is the same, so that of a kind of job one stays.
 /// Errors: kFailedPrecondition when another master holds the file; kDataLoss when the file is not a
@@ -30,8 +26,7 @@ using SameKindOfData = bool (*)(const v1::JobShapeLearned&, const v1::JobShapeLe
 ///   kUnavailable.
 /// Ownership: the lock ends with the returned object, and with the process.
 /// Checked by: tests/unit/master/journal_sqlite_test.cc.
-absl::StatusOr<std::unique_ptr<Journal>> OpenSqliteJournal(
-    const std::string& path, Durability durability = Durability::kPowerCut,
-    SameKindOfData same_kind = nullptr);
+absl::StatusOr<std::unique_ptr<Journal>> OpenSqliteJournal(const std::string& path,
+                                                           SameKindOfData same_kind = nullptr);
 
 }  // namespace weir::master

@@ -69,6 +69,10 @@ std::size_t SampleMachine::RoundBefore(std::size_t round) {
   return IsTiny(round) ? kTinyRound : kLargeRound;
 }
 
+bool SampleMachine::TellsOfCodecs(std::size_t round) {
+  return round < kFirstReduceRound ? round == kLargeRound : !IsTiny(round);
+}
+
 std::vector<SampleOrder> SampleMachine::Begin(double now_s) { return StartRound(now_s); }
 
 bool SampleMachine::under_way(int step) const {
@@ -127,6 +131,7 @@ v1::StepOrder SampleMachine::BuildOrder(std::size_t worker) const {
       input.set_bytes(section.bytes());
     }
   }
+  order.set_no_codec_trials(!TellsOfCodecs(round_));
   if (round_ + kRoundsALayer >= num_rounds_) {
     order.set_part_path(absl::StrCat("sample-", order.step()));
   } else {

@@ -134,6 +134,8 @@ class SampleMachine {
   /// 1 and up.
   static int LayerOf(std::size_t round);
   static bool IsTiny(std::size_t round);
+  /// Whose runs say what codecs make of them.
+  static bool TellsOfCodecs(std::size_t round);
   /// That made what a reduce round reads.
   static std::size_t RoundBefore(std::size_t round);
 

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/format/block.h"
@@ -278,6 +279,24 @@ TEST_P(RunOfCodec, SaysWhatItsSectionsWouldBeUnpacked) {
   ASSERT_EQ(info->trials_size(), 2);
   EXPECT_EQ(info->trials(0).raw_bytes(), 2005);
   EXPECT_LT(info->trials(0).packed_bytes(), 100);
+}
+
+TEST(RunTest, CodecsAreTriedWhereSomebodyAsks) {
+  const ScratchFolder folder;
+  for (const auto& [tries, wanted] :
+       {std::pair(TryCodecs::kYes, 2), std::pair(TryCodecs::kNo, 0)}) {
+    const std::string path = folder.File(absl::StrCat("r", wanted));
+    const auto writer = RunWriter::Create(path, v1::CODEC_LZ4, tries);
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    ASSERT_TRUE((*writer)->BeginSection(0).ok());
+    ASSERT_TRUE((*writer)->Append(std::string(1000, 'z'), 1).ok());
+    ReadyBlock ready;
+    (*writer)->Ready(0, std::string(1000, 'y'), 1, ready);
+    ASSERT_TRUE((*writer)->AppendReady(ready).ok());
+    const auto info = (*writer)->Finish("1.1");
+    ASSERT_TRUE(info.ok()) << info.status();
+    EXPECT_EQ(info->trials_size(), wanted);
+  }
 }
 
 TEST(RunTest, AnErrorIsRepeated) {

@@ -82,6 +82,26 @@ class JournalSqliteTest : public ::testing::Test {
   std::filesystem::path path_;
 };
 
+TEST_F(JournalSqliteTest, InMemoryItLeavesNothingAndIsOfOneOwner) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(directory_);
+  {
+    const auto journal = OpenSqliteJournal(kJournalInMemory);
+    const auto other = OpenSqliteJournal(kJournalInMemory);
+    ASSERT_TRUE(journal.ok()) << journal.status();
+    ASSERT_TRUE(other.ok()) << other.status();
+    ASSERT_TRUE((*journal)->Append({{Accepted("a"), Planned("a")}}).ok());
+    ASSERT_TRUE((*journal)->Append({{Taught("a", "wordcount", 7), Ended("a")}}).ok());
+    EXPECT_TRUE((*journal)->ReadJob("a")->back().has_job_ended());
+    EXPECT_TRUE(History(**other).empty());
+    EXPECT_TRUE(std::filesystem::is_empty(directory_));
+  }
+  const auto next = OpenSqliteJournal(kJournalInMemory);
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_TRUE(History(**next).empty());
+  std::filesystem::current_path(before);
+}
+
 TEST_F(JournalSqliteTest, RecordsSurviveInOrder) {
   {
     auto journal = Open();
@@ -235,11 +255,10 @@ TEST_F(JournalSqliteTest, OfAKindOfJobWhatItTaughtOnEachKindOfDataOutlives) {
     record.mutable_job_shape_learned()->set_input_fingerprint(static_cast<std::uint64_t>(data));
     return record;
   };
-  const auto opened =
-      OpenSqliteJournal(path_, Durability::kPowerCut,
-                        [](const v1::JobShapeLearned& one, const v1::JobShapeLearned& other) {
-                          return one.input_fingerprint() == other.input_fingerprint();
-                        });
+  const auto opened = OpenSqliteJournal(
+      path_, [](const v1::JobShapeLearned& one, const v1::JobShapeLearned& other) {
+        return one.input_fingerprint() == other.input_fingerprint();
+      });
   ASSERT_TRUE(opened.ok()) << opened.status();
   Journal& journal = **opened;
   ASSERT_TRUE(

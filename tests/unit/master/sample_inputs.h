@@ -1,12 +1,13 @@
 #pragma once
 
-// Inputs of samples and what is read of them, for tests.
+// Inputs of samples, what is read of them and what runs of it say of codecs, for tests.
 
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "runtime/master/input/input_ranges.h"
+#include "weir/v1/steps.pb.h"
 
 namespace weir::master {
 
@@ -22,6 +23,15 @@ inline InputList Files(std::vector<InputFile> files) {
   InputList input{std::move(files), 0};
   for (const InputFile& file : input.files) input.total_bytes += file.bytes;
   return input;
+}
+
+/// What a worker says of lz4 where the order asks.
+inline void TryLz4(const v1::StepOrder& order, double ratio, v1::RunInfo& run) {
+  if (order.no_codec_trials()) return;
+  v1::CodecTrial& trial = *run.add_trials();
+  trial.set_codec(v1::CODEC_LZ4);
+  trial.set_raw_bytes(1000);
+  trial.set_packed_bytes(static_cast<std::int64_t>(1000 * ratio + 0.5));
 }
 
 }  // namespace weir::master

@@ -145,10 +145,7 @@ v1::JobShapeLearned Conclude(const Model& model, int num_layers,
           offset += section.bytes();
           begin = end;
         }
-        v1::CodecTrial& trial = *result.mutable_run()->add_trials();
-        trial.set_codec(v1::CODEC_LZ4);
-        trial.set_raw_bytes(1000);
-        trial.set_packed_bytes(map ? 300 : 700);
+        TryLz4(order.order, map ? 0.3 : 0.7, *result.mutable_run());
       }
       EXPECT_TRUE(machine.under_way(result.step()));
       const auto more = machine.StepDone(result, now_s + took_s);

@@ -58,6 +58,7 @@ class WorkerDaemonTest : public testing::Test {
     options.memory_bytes = memory_bytes_;
     options.held_bytes_max = held_bytes_max_;
     options.task_end_patience = task_end_patience_;
+    options.runs_outlive = runs_outlive_;
     options.control_endpoint = "127.0.0.1:7100";
     options.data_endpoint = server_.endpoint();
     tasks_ = std::make_unique<TaskProcesses>(std::move(task), loop_, *fds_);
@@ -107,7 +108,7 @@ class WorkerDaemonTest : public testing::Test {
     v1::PrepareJobRequest request;
     *request.mutable_fence() = FenceNow();
     request.mutable_spec()->set_job("wordcount");
-    request.set_staging_dir(staging_);
+    if (!is_sample_) request.set_staging_dir(staging_);
     request.set_job_token(99);
     request.set_memory_share(memory_share_);
     return Order<rpc::PrepareJob>(request).status();
@@ -198,6 +199,8 @@ class WorkerDaemonTest : public testing::Test {
   std::int64_t memory_bytes_ = 0;
   std::size_t held_bytes_max_ = kHeldBytesMax;
   absl::Duration task_end_patience_ = kTaskEndPatience;
+  bool runs_outlive_ = true;
+  bool is_sample_ = false;  // the job of Prepare
   double memory_share_ = 0;
   std::unique_ptr<TaskProcesses> tasks_;
   std::unique_ptr<WorkerDaemon> daemon_;

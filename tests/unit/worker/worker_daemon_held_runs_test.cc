@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "tests/unit/worker/worker_daemon_fixture.h"
 
@@ -16,6 +17,7 @@ namespace weir::worker {
 namespace {
 
 using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
 class HeldRunsTest : public WorkerDaemonTest {
  protected:
@@ -393,6 +395,38 @@ TEST_F(HeldRunsTest, GoWithTheirWorker) {
   LoseLeaseWithARun();
   Stop();
   EXPECT_THAT(FilesIn(work_dir_.path()), IsEmpty());
+}
+
+// What is left behind a step, by who may have a use for it.
+class LeftBehindTest : public WorkerDaemonTest {
+ protected:
+  std::vector<std::string> NamesAfterAStep() {
+    StartRegistered("good");
+    EXPECT_TRUE(Prepare().ok());
+    EXPECT_TRUE(StartStep(MapStep(3)).ok());
+    EXPECT_TRUE(Until([&] { return master_.step_reports.size() == 1; }));
+    EXPECT_FALSE(master_.step_reports.at(0).result().has_error());
+    std::vector<std::string> names;
+    for (const std::string& path : FilesIn(JobFile("")))
+      names.push_back(path.substr(JobFile("").size()));
+    return names;
+  }
+};
+
+TEST_F(LeftBehindTest, OfAJobItsOrderAndWordOfItsRun) {
+  EXPECT_THAT(NamesAfterAStep(), UnorderedElementsAre("received", "task", "runs", "runs/3.1.run",
+                                                      "runs/3.1.spec.json", "runs/3.1.held"));
+}
+
+TEST_F(LeftBehindTest, NoWordWhereNoLaterLifeCanUseTheRun) {
+  runs_outlive_ = false;
+  EXPECT_THAT(NamesAfterAStep(), UnorderedElementsAre("received", "task", "runs", "runs/3.1.run",
+                                                      "runs/3.1.spec.json"));
+}
+
+TEST_F(LeftBehindTest, OfASampleTheRunAlone) {
+  is_sample_ = true;
+  EXPECT_THAT(NamesAfterAStep(), UnorderedElementsAre("task", "runs", "runs/3.1.run"));
 }
 
 }  // namespace
