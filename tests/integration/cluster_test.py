@@ -315,6 +315,12 @@ class Commands(WeirTest):
             result = self.weir("master", "--listen", "127.0.0.1:0", "--journal", journal, timeout=10)
             self.assert_fails(result, 4, journal, "--journal FILE")
 
+    def test_a_journal_that_may_not_grow_names_the_limit(self):
+        journal = self.path("j.db")
+        result = self.weir("master", "--listen", "127.0.0.1:0", "--journal", journal, timeout=10,
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8 << 10, 8 << 10)))
+        self.assert_fails(result, 4, f"the journal {journal} may not grow", "File too large", "ulimit -f")
+
     def test_a_journal_that_is_a_link_is_named_with_what_it_leads_to(self):
         for target in ("elsewhere/j.db", self.path("elsewhere", "j.db")):
             with self.subTest(target):

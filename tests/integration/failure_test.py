@@ -212,11 +212,11 @@ class Embedded(FailureTest):
         rng = random.Random(6)
         text = self.write("text", " ".join("%x" % rng.getrandbits(60) for _ in range(400000)))
         out = self.path("out")
-        for size, code, what in ((1 << 20, 4, "OUTPUT_UNUSABLE"), (8 << 10, 4, "the journal ")):
+        for size in (1 << 20, 8 << 10):
             with self.subTest(size):
                 result = self.weir("run", "wordcount", text, "-o", out, "--work-dir", self.work, "--no-history",
                                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
-                self.assert_fails(result, code, what, "File too large", "ulimit -f")
+                self.assert_fails(result, 4, "OUTPUT_UNUSABLE", "File too large", "ulimit -f")
                 self.assert_nothing_left(out)
 
 
