@@ -18,23 +18,6 @@ bool HasArchives(const v1::JobSpec& spec) {
                      [](const v1::Artifact& artifact) { return artifact.unpack(); });
 }
 
-// Those that the job has a use for. `runs_there`: the directories of the runs are.
-absl::Status MakeJobDirectories(env::Storage& storage, const JobPaths& paths,
-                                const v1::PrepareJobRequest& request, bool runs_there) {
-  const bool is_sample = request.staging_dir().empty();  // of which nothing moves
-  const std::array<std::pair<const std::string&, bool>, 5> directories = {
-      {{paths.root, !runs_there},
-       {paths.runs, !runs_there},
-       {paths.received, !is_sample},
-       {paths.task, true},
-       {paths.archives, HasArchives(request.spec())}}};
-  for (const auto& [directory, wanted] : directories) {
-    if (!wanted) continue;
-    if (absl::Status status = storage.MakeDirectory(directory); !status.ok()) return status;
-  }
-  return absl::OkStatus();
-}
-
 // The task writes parts into a directory that the master made: is it the same one here, and open to
 // this user?
 absl::Status CheckStaging(env::Storage& storage, const v1::PrepareJobRequest& request) {
@@ -97,6 +80,21 @@ std::unique_ptr<JobTask> WorkerJob::MakeTask() {
        .on_failed = [this](v1::JobError e) { OnTaskFailed(std::move(e)); }});
 }
 
+absl::Status WorkerJob::MakeDirectories(env::Storage& storage, const JobPaths& paths,
+                                        const v1::PrepareJobRequest& request, bool runs_there) {
+  const std::array<std::pair<const std::string&, bool>, 5> directories = {
+      {{paths.root, !runs_there},
+       {paths.runs, !runs_there},
+       {paths.received, !IsSample(request)},
+       {paths.task, true},
+       {paths.archives, HasArchives(request.spec())}}};
+  for (const auto& [directory, wanted] : directories) {
+    if (!wanted) continue;
+    if (absl::Status status = storage.MakeDirectory(directory); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 void WorkerJob::Prepare(Prepared prepared) {
   switch (state_) {
     case State::kReady:
@@ -124,7 +122,7 @@ void WorkerJob::Prepare(Prepared prepared) {
         if (status.ok() && used_before) {
           status = held.empty() ? storage.RemoveAll(paths.root) : KeepOnly(storage, paths, held);
         }
-        return status.ok() ? MakeJobDirectories(storage, paths, request, !held.empty()) : status;
+        return status.ok() ? MakeDirectories(storage, paths, request, !held.empty()) : status;
       },
       [this](absl::Status status) {
         if (state_ != State::kPreparing) return;

@@ -97,10 +97,16 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   // Preparation (worker_job.cc).
   // Whether it goes on with runs of another plan.
   bool takes_over() const;
-  // Whether it makes what somebody wants to have: samples do not.
-  bool has_output() const { return !request_.staging_dir().empty(); }
+  // Samples have no output: nothing of them moves, or is of use later.
+  static bool IsSample(const v1::PrepareJobRequest& request) {
+    return request.staging_dir().empty();
+  }
   // Whether word of its runs is left for the daemon's next life.
-  bool leaves_word() const { return options_.runs_outlive && has_output(); }
+  bool leaves_word() const { return options_.runs_outlive && !IsSample(request_); }
+  // Makes those that the job has a use for; `runs_there`: the directories of the runs are.
+  // Blocking.
+  static absl::Status MakeDirectories(env::Storage& storage, const JobPaths& paths,
+                                      const v1::PrepareJobRequest& request, bool runs_there);
   void SupplyArtifacts();
   void StartTask();
   void OpenForPeers();

@@ -103,7 +103,7 @@ absl::Status WorkerJob::StartStep(const v1::StartStepRequest& request) {
   step_ = ActiveStep{run, seams_.loop.Now()};
   KeepRunFiles(run);
   RemoveUnreadRuns(run.order());
-  if (!has_output()) {
+  if (IsSample(request_)) {
     // Nobody runs steps of a sample again by hand, and files are a part of what it takes.
     OnSpecWritten(absl::OkStatus());
     return absl::OkStatus();

@@ -1,5 +1,5 @@
-// Of which runs of a sample is asked what codecs make of them: trying takes as long as mapping a
-// megabyte.
+// Of which runs of a sample is asked what codecs make of them: what trying takes (CodecTrial) is a
+// part of what a sample takes.
 
 #include <gtest/gtest.h>
 
