@@ -88,6 +88,7 @@ struct ReadyBlock {
   std::string stored;
   std::int64_t raw_bytes = 0;  // of what it was made
   std::int64_t records = 0;
+  std::int64_t stands_for_bytes = 0;  // RunSink::AppendStandIn; 0 = as raw_bytes
 };
 
 /// Takes the records of one run, section by section in rising order of consumer, as whole blocks.
@@ -99,6 +100,13 @@ class RunSink {
   /// Appends one block of whole records: 1 .. kBlockBytesMax bytes. Errors: kResourceExhausted
   /// (disk full), kDataLoss.
   virtual absl::Status Append(std::string_view block, std::int64_t records) = 0;
+
+  /// As Append, of a block that stands for one of `stands_for_bytes`, which whoever reads it makes
+  /// of it: as many count as what the run would be without packing.
+  virtual absl::Status AppendStandIn(std::string_view block, std::int64_t records,
+                                     [[maybe_unused]] std::int64_t stands_for_bytes) {
+    return Append(block, records);
+  }
 
   /// Append in two halves, so that slots may do the first for several blocks at a time. Ready packs
   /// a block of the section of `consumer` into `ready`, whose memory is used again, and fails
@@ -191,6 +199,9 @@ class StepContext {
   virtual std::int64_t memory_bytes() const = 0;
   /// Memory beyond which it puts on disk what can be there, bytes; 0 = none.
   virtual std::int64_t spill_above_bytes() const { return memory_bytes(); }
+  /// Whether runs may refer to records of the input instead of holding them, because all steps of
+  /// the job find the input in the same memory.
+  virtual bool refers_to_input() const { return false; }
   /// Opens a new file for that. Thread-safe. Errors: kUnimplemented where a step has no place for
   /// such files; those of the disk.
   virtual absl::StatusOr<std::unique_ptr<SpillFile>> NewSpill() {

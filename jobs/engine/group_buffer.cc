@@ -9,6 +9,7 @@
 #include "jobs/engine/pieces/merge_cuts.h"
 #include "jobs/engine/pieces/piece_order.h"
 #include "jobs/engine/pieces/piece_sinks.h"
+#include "jobs/engine/references/reference_sections.h"
 #include "jobs/engine/sections/record_lengths.h"
 #include "jobs/engine/sections/section_blocks.h"
 #include "jobs/engine/slot_sort.h"
@@ -224,6 +225,10 @@ class SortedPairs {
     return records;
   }
 
+  /// Shape of the pairs in place.
+  RecordShape shape() const { return buffers_[0]->shape_; }
+
+  /// Writes one piece with the records of pairs in place.
   absl::Status Write(int index, SectionWriter& writer) const {
     const Piece& piece = pieces_[static_cast<std::size_t>(index)];
     const Section& section = sections_[piece.section];
@@ -238,6 +243,20 @@ class SortedPairs {
         Prefetch(next[kAheadRecords].record(), last);
       }
       status = Add(*next, writer);
+    }
+    return status.ok() ? writer.Finish() : status;
+  }
+
+  /// The same with references to them; nothing of them is looked at.
+  absl::Status Write(int index, ReferenceSectionWriter& writer) const {
+    const Piece& piece = pieces_[static_cast<std::size_t>(index)];
+    const Section& section = sections_[piece.section];
+    absl::Status status = writer.Begin(static_cast<int>(section.consumer));
+    const Entry* const end = section.sorted.get() + piece.end;
+    for (const Entry* next = section.sorted.get() + piece.begin; status.ok() && next != end;
+         ++next) {
+      status = next->in_place() ? writer.AddInPlace(next->record())
+                                : writer.AddEncoded(RecordAt(next->record()));
     }
     return status.ok() ? writer.Finish() : status;
   }
@@ -348,16 +367,20 @@ class SortedPairs {
   std::vector<Piece> pieces_;
 };
 
-absl::StatusOr<std::int64_t> WriteSorted(absl::Span<GroupBuffer* const> buffers, RunSink& sink,
+absl::StatusOr<std::int64_t> WriteSorted(absl::Span<GroupBuffer* const> buffers,
+                                         const InputReferences* references, RunSink& sink,
                                          StepContext& context) {
   SortedPairs sorted(buffers);
   if (absl::Status status = sorted.Sort(context); !status.ok()) return status;
   SharedRun run{sink};
   absl::Status status = MakePieces(sorted.num_pieces(), context, [&](int piece, PieceTurn& turn) {
     PieceRunSink piece_sink(run, turn);
-    SectionWriter writer(piece_sink);
-    absl::Status written = sorted.Write(piece, writer);
-    return written.ok() ? piece_sink.Finish() : written;
+    const auto write = [&](auto writer) {
+      absl::Status written = sorted.Write(piece, writer);
+      return written.ok() ? piece_sink.Finish() : written;
+    };
+    if (references == nullptr) return write(SectionWriter(piece_sink));
+    return write(ReferenceSectionWriter(piece_sink, *references, sorted.shape()));
   });
   if (!status.ok()) return status;
   return sorted.records();

@@ -15,6 +15,8 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "jobs/api/program.h"
+#include "jobs/engine/references/input_references.h"
+#include "jobs/engine/references/reference_block.h"
 #include "jobs/engine/table/byte_arena.h"
 #include "jobs/engine/table/slab_array.h"
 #include "jobs/engine/table/slab_store.h"
@@ -23,15 +25,6 @@ namespace weir {
 
 /// Whether the values of a key have an order of their own.
 enum class ValueOrder { kOfInput, kBySortKey };
-
-/// Records of the input that are pairs as they lie: a key of so many bytes, then the value. None
-/// where both are zero.
-struct RecordShape {
-  std::size_t key_bytes = 0;
-  std::size_t value_bytes = 0;
-
-  std::size_t bytes() const { return key_bytes + value_bytes; }
-};
 
 /// Pairs in memory, by consumer, in the order in which they came.
 ///
@@ -138,9 +131,11 @@ class GroupBuffer {
 /// slots; equal keys in the order of their sort keys, then of the buffers. Buffers may be sorted
 /// already; they are empty afterwards. Returns the records. What is written depends
 /// neither on the number of slots nor on that of buffers that the same pairs were dealt out to.
+/// `references`: where pairs in place are, for a run that refers to them; null: it holds them.
 /// Requires: buffers with the same order of values and shape. Errors: those of the sink;
 /// kCancelled.
-absl::StatusOr<std::int64_t> WriteSorted(absl::Span<GroupBuffer* const> buffers, RunSink& sink,
+absl::StatusOr<std::int64_t> WriteSorted(absl::Span<GroupBuffer* const> buffers,
+                                         const InputReferences* references, RunSink& sink,
                                          StepContext& context);
 
 }  // namespace weir

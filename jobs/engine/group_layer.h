@@ -31,6 +31,8 @@
 #include "jobs/engine/part_text.h"
 #include "jobs/engine/pieces/piece_order.h"
 #include "jobs/engine/pieces/piece_sinks.h"
+#include "jobs/engine/references/input_references.h"
+#include "jobs/engine/references/referenced_files.h"
 #include "jobs/engine/sections/merged_sections.h"
 #include "jobs/engine/sections/section_blocks.h"
 #include "jobs/engine/slot_work.h"
@@ -106,18 +108,24 @@ class GroupLayer {
   /// What a reduce step reads: groups, one after the other.
   class Results {
    public:
-    Results(const Job& job, const std::vector<std::unique_ptr<RunSource>>& inputs,
-            StepContext& context)
+    /// `inputs` outlives this.
+    Results(const Job& job, const ReferencedSources& inputs, StepContext& context)
+        : Results(job, inputs, inputs.sources(), context) {}
+    /// Of a piece of the inputs.
+    Results(const Job& job, const ReferencedSources& inputs,
+            const ReferencedSources::Sources& piece, StepContext& context)
         : job_(job),
+          inputs_(inputs),
           merged_(
-              inputs, [&context] { return context.cancelled(); }, SortKeyOf(job)) {}
+              piece, [&context] { return context.cancelled(); }, SortKeyOf(job)) {}
 
     std::int64_t input_records() const { return merged_.records(); }
     std::int64_t memory_bytes() const { return 0; }
 
     /// Calls take(key, value) for what Reduce emits until it returns an error. Groups come in one
     /// stream, so slot 0 has all of them. Errors: those of the sources, before what Reduce threw or
-    /// `take` returned: a section that cannot be read to its end shows it a part of a group.
+    /// `take` returned: a section that cannot be read to its end shows it a part of a group. That
+    /// the input is unchanged is for who owns the sources to ask once more at the end.
     template <typename Take>
     absl::Status Visit(int slot, const std::function<bool()>&, Take&& take) {
       if (slot != 0) return absl::OkStatus();
@@ -135,17 +143,41 @@ class GroupLayer {
           // A group that broke off is none that the job has to expect.
           if (values.damaged()) return DamagedSection();
           if (!merged_.status().ok()) return merged_.status();
+          if (absl::Status same = inputs_.CheckUnchanged(); !same.ok()) return same;
           throw;
         }
         if (values.damaged()) return DamagedSection();
       }
       // Nor is what was made of such a group to blame.
-      return merged_.status().ok() ? status : merged_.status();
+      if (!merged_.status().ok()) return merged_.status();
+      if (status.ok()) return status;
+      absl::Status same = inputs_.CheckUnchanged();
+      return same.ok() ? status : same;
     }
 
    private:
     const Job& job_;
+    const ReferencedSources& inputs_;
     MergedSections merged_;
+  };
+
+  /// The same with what it reads.
+  class StepResults {
+   public:
+    StepResults(const Job& job, const ReferencedSources::Sources& inputs, StepContext& context)
+        : inputs_(inputs, context), results_(job, inputs_, context) {}
+
+    std::int64_t input_records() const { return results_.input_records(); }
+    std::int64_t memory_bytes() const { return results_.memory_bytes(); }
+    template <typename Take>
+    absl::Status Visit(int slot, const std::function<bool()>& stop, Take&& take) {
+      absl::Status status = results_.Visit(slot, stop, std::forward<Take>(take));
+      return status.ok() ? inputs_.CheckUnchanged() : status;
+    }
+
+   private:
+    const ReferencedSources inputs_;
+    Results results_;
   };
 
   explicit GroupLayer(Job job) : job_(std::move(job)) {}
@@ -173,7 +205,8 @@ class GroupLayer {
     std::vector<std::int64_t> records(num_slots);
     absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
       SpillingPairs& pairs = slots[static_cast<std::size_t>(slot)];
-      Emit emit(job_, ranges, pairs.buffer(), kept[static_cast<std::size_t>(slot)], kept_bytes_max);
+      Emit emit(job_, ranges, pairs.buffer(), kept[static_cast<std::size_t>(slot)], kept_bytes_max,
+                context.refers_to_input() ? InputKeeping::kAll : InputKeeping::kLarge);
       emit.AskBeforeRejecting(context);
       absl::Status fed = feed(slot, emit, stop, [&] {
         absl::Status ended = pairs.EndBlock(held_bytes);
@@ -190,7 +223,9 @@ class GroupLayer {
     for (const std::int64_t of_slot : records) totals.input_records += of_slot;
     std::vector<SpillingPairs*> filled;
     for (SpillingPairs& pairs : slots) filled.push_back(&pairs);
-    const absl::StatusOr<std::int64_t> written = SpillingPairs::Write(filled, sink, context);
+    const std::unique_ptr<const InputReferences> references = ReferencesOf(kept, context);
+    const absl::StatusOr<std::int64_t> written =
+        SpillingPairs::Write(filled, references.get(), sink, context);
     if (!written.ok()) return written.status();
     for (const KeptInputs& of_slot : kept) {
       for (const auto& input : of_slot) {
@@ -201,27 +236,29 @@ class GroupLayer {
     return totals;
   }
 
-  absl::StatusOr<std::unique_ptr<Results>> Reduce(const ReduceOrder& order,
-                                                  StepContext& context) const {
-    return std::make_unique<Results>(job_, order.inputs, context);
+  absl::StatusOr<std::unique_ptr<StepResults>> Reduce(const ReduceOrder& order,
+                                                      StepContext& context) const {
+    return std::make_unique<StepResults>(job_, order.inputs, context);
   }
 
   /// Reduces to a part on all slots, in pieces of the keys.
   absl::StatusOr<StepTotals> ReduceToPart(const ReduceOrder& order, PartSink& sink,
                                           StepContext& context) const {
+    const ReferencedSources inputs(order.inputs, context);
     if (context.slots().num_slots() == 1) {
-      Results results(job_, order.inputs, context);
+      Results results(job_, inputs, context);
       PartText text(sink);
       absl::Status status = FormatInto(results, text);
+      if (status.ok()) status = inputs.CheckUnchanged();
       if (!status.ok()) return status;
       return StepTotals{results.input_records(), text.records()};
     }
     SharedPart part{sink, {}};
     std::atomic<std::int64_t> input_records = 0;
     std::atomic<std::int64_t> output_records = 0;
-    absl::Status status = MergeOnSlots(order.inputs, context,
+    absl::Status status = MergeOnSlots(inputs.sources(), context,
                                        [&](const GroupPieces::Sources& piece, PieceTurn& turn) {
-                                         Results results(job_, piece, context);
+                                         Results results(job_, inputs, piece, context);
                                          PiecePartSink piece_sink(part, turn);
                                          PartText text(piece_sink, part.spare);
                                          absl::Status written = FormatInto(results, text);
@@ -229,6 +266,7 @@ class GroupLayer {
                                          output_records += text.records();
                                          return written.ok() ? piece_sink.Finish() : written;
                                        });
+    if (status.ok()) status = inputs.CheckUnchanged();
     if (!status.ok()) return status;
     return StepTotals{input_records, output_records};
   }
@@ -240,6 +278,19 @@ class GroupLayer {
       return text.Add([&](std::string& out) { job_.Format(key, value, out); });
     });
     return status.ok() ? text.Flush() : status;
+  }
+
+  // Records that are not longer by some times than references are better held.
+  static constexpr std::size_t kReferencedRecordBytesMin = 32;
+  // A step that reads what some mappers made has all their files open.
+  static constexpr std::size_t kReferencedFilesMax = 64;
+
+  // Where records of the input are, if the run is to refer to them; else null.
+  static std::unique_ptr<const InputReferences> ReferencesOf(const std::vector<KeptInputs>& kept,
+                                                             const StepContext& context) {
+    if (!context.refers_to_input() || Shape().bytes() < kReferencedRecordBytesMin) return nullptr;
+    auto references = std::make_unique<const InputReferences>(kept);
+    return references->files().size() <= kReferencedFilesMax ? std::move(references) : nullptr;
   }
 
   static std::uint64_t PlaceOf(const Job& job, typename KeyForm<Key>::Argument key,
@@ -258,12 +309,13 @@ class GroupLayer {
   class Emit : public EmitBase<Job> {
    public:
     Emit(const Job& job, const KeyRanges& ranges, GroupBuffer& buffer, KeptInputs& kept,
-         std::int64_t kept_bytes_max)
+         std::int64_t kept_bytes_max, InputKeeping keeping)
         : job_(job),
           ranges_(ranges),
           buffer_(buffer),
           kept_(kept),
-          kept_bytes_max_(kept_bytes_max) {}
+          kept_bytes_max_(kept_bytes_max),
+          keeping_(keeping) {}
 
     void operator()(typename KeyForm<Key>::Argument key, const Value& value) {
       this->CountEmitted();
@@ -292,8 +344,9 @@ class GroupLayer {
     }
 
     // For MapRanges.
-    bool KeepsInput() const requires kEmitsRecords {
-      return !kSortsValues && buffer_.in_place_bytes() < kept_bytes_max_;
+    InputKeeping KeepsInput() const requires kEmitsRecords {
+      const bool keeps = !kSortsValues && buffer_.in_place_bytes() < kept_bytes_max_;
+      return keeps ? keeping_ : InputKeeping::kNone;
     }
     void KeepInput(std::unique_ptr<KeptInput> input) requires kEmitsRecords {
       kept_.push_back(std::move(input));
@@ -306,6 +359,7 @@ class GroupLayer {
     GroupBuffer& buffer_;
     KeptInputs& kept_;
     std::int64_t kept_bytes_max_;
+    const InputKeeping keeping_;
     std::string key_scratch_;
     std::string value_scratch_;
     std::string sort_key_scratch_;

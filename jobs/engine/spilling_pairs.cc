@@ -94,13 +94,14 @@ absl::Status SpillingPairs::Spill() {
 }
 
 absl::StatusOr<std::int64_t> SpillingPairs::Write(absl::Span<SpillingPairs* const> slots,
-                                                  RunSink& sink, StepContext& context) {
+                                                  const InputReferences* references, RunSink& sink,
+                                                  StepContext& context) {
   const bool spilled = std::any_of(slots.begin(), slots.end(),
                                    [](const SpillingPairs* slot) { return slot->spilled(); });
   if (!spilled) {
     std::vector<GroupBuffer*> buffers;
     for (SpillingPairs* slot : slots) buffers.push_back(slot->buffer_.get());
-    return WriteSorted(buffers, sink, context);
+    return WriteSorted(buffers, references, sink, context);
   }
   absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>&) {
     return slots[static_cast<std::size_t>(slot)]->Spill();

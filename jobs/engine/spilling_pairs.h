@@ -56,9 +56,10 @@ class SpillingPairs {
   bool spilled() const { return !spills_.empty(); }
 
   /// Writes the pairs of all slots as the sections of a run, equal keys in the order of their sort
-  /// keys, then of the slots. Returns the records. Errors: those of the sink and of the files;
-  /// kCancelled.
-  static absl::StatusOr<std::int64_t> Write(absl::Span<SpillingPairs* const> slots, RunSink& sink,
+  /// keys, then of the slots. Returns the records. `references`: as WriteSorted; not used where
+  /// pairs lie on disk. Errors: those of the sink and of the files; kCancelled.
+  static absl::StatusOr<std::int64_t> Write(absl::Span<SpillingPairs* const> slots,
+                                            const InputReferences* references, RunSink& sink,
                                             StepContext& context);
 
  private:

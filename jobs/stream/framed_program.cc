@@ -233,7 +233,8 @@ class FramedProgram : public JobProgram {
       totals.output_records += slot->pairs();
       sorted.push_back(&slot->store());
     }
-    const absl::StatusOr<std::int64_t> written = SpillingPairs::Write(sorted, sink, context);
+    const absl::StatusOr<std::int64_t> written =
+        SpillingPairs::Write(sorted, nullptr, sink, context);
     if (!written.ok()) return written.status();
     return totals;
   }

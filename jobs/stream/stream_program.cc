@@ -350,7 +350,8 @@ class StreamProgram : public JobProgram {
       totals.input_records += slot->records();
       sorted.push_back(&slot->pairs());
     }
-    const absl::StatusOr<std::int64_t> written = SpillingPairs::Write(sorted, sink, context);
+    const absl::StatusOr<std::int64_t> written =
+        SpillingPairs::Write(sorted, nullptr, sink, context);
     if (!written.ok()) return written.status();
     totals.output_records = *written;
     return totals;

@@ -13,6 +13,7 @@ absl::Status RunStep(int num_slots, JobLog& log,
                      absl::FunctionRef<absl::Status(RecordingContext&)> step) {
   RecordingContext context(num_slots, log.memory_bytes);
   context.check_operation = log.check_operation;
+  context.input_is_shared = log.input_is_shared;
   context.spill_above = log.spill_above;
   context.skip_bad = log.skip_bad - log.skipped.size();
   absl::Status status = step(context);

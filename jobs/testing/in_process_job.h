@@ -40,6 +40,7 @@ struct JobLog {
   std::int64_t spill_above = 0;   // of a step; 0: there is no place for files
   int num_spills = 0;
   bool check_operation = true;
+  bool input_is_shared = false;  // by all steps, in memory
   std::size_t skip_bad = 0;
   std::map<std::string, std::int64_t, std::less<>> counters;
   std::vector<BadRecord> skipped;

@@ -104,6 +104,7 @@ class RecordingContext : public StepContext {
   std::int64_t spill_above_bytes() const override {
     return spill_above > 0 ? spill_above : memory_bytes_;
   }
+  bool refers_to_input() const override { return input_is_shared; }
   absl::StatusOr<std::unique_ptr<SpillFile>> NewSpill() override;
 
   std::atomic<std::int64_t> progress_bytes = 0;
@@ -111,6 +112,7 @@ class RecordingContext : public StepContext {
   std::map<std::string, std::int64_t, std::less<>> counters;
   std::vector<std::string> statuses;
   bool check_operation = true;
+  bool input_is_shared = false;  // by all steps, in memory
   std::int64_t spill_above = 0;  // 0: there is no place for files
   std::atomic<int> num_spills = 0;
   std::size_t skip_bad = 0;

@@ -30,7 +30,8 @@ struct Known {
   Origin origin = Origin::kDefault;
 };
 
-/// What a codec makes of the bytes between two layers.
+/// What a codec makes of the bytes between two layers; kNone, where runs refer to records of
+/// the input.
 struct PackedBytes {
   /// No codec of ours does better than one byte in 65 536.
   static constexpr double kRatioMin = 1e-6;
@@ -82,8 +83,8 @@ struct LayerShape {
   /// Of the bytes that this layer reads.
   KeyWeights key_weights;
   Origin key_weights_origin = Origin::kDefault;
-  /// Of the same bytes, one entry a codec that was tried on them. All other numbers of the shape
-  /// are about bytes that are not packed.
+  /// Of the same bytes, one entry a codec that was tried on them, or was in use. All other numbers
+  /// of the shape are about bytes that are not packed.
   std::vector<PackedBytes> packed;
   /// Of what it reads.
   ElementShape element;

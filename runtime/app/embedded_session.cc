@@ -174,6 +174,7 @@ class EmbeddedSession {
     worker_options.handover_domain = "embedded";
     worker_options.version = client::kVersion;
     worker_options.runs_outlive = false;
+    worker_options.workers_on_machine = num_workers;
     worker::TaskOptions task_options;
     task_options.environment = WholeEnvironment();
     if (zygote_.ok()) task_options.zygote = zygote_->get();

@@ -29,4 +29,12 @@ inline std::int64_t SpillAboveOf(std::int64_t task_bytes) {
   return task_bytes - std::min(kProgramBytes, task_bytes / 2);
 }
 
+/// Whether runs of a job may refer to records of its input (StepContext::refers_to_input), where
+/// all its workers are on one machine. A step that reads what all of them made then has at most
+/// half of what steps may have before they put tables on disk (`spill_above_bytes`; 0 = all) in
+/// mapped input. An input of 0 bytes is of a size that is not known.
+inline bool MayReferToInput(std::int64_t input_bytes, std::int64_t spill_above_bytes) {
+  return input_bytes > 0 && (spill_above_bytes <= 0 || input_bytes <= spill_above_bytes / 2);
+}
+
 }  // namespace weir

@@ -1,5 +1,6 @@
 #include "runtime/format/run_writer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -35,8 +36,21 @@ absl::Status RunWriter::BeginSection(int consumer) {
 absl::Status RunWriter::Append(std::string_view block, std::int64_t records) {
   const auto raw_bytes = static_cast<std::int64_t>(block.size());
   if (absl::Status legal = CheckBlockOf(raw_bytes, records); !legal.ok()) return legal;
-  v1::RunSection& section = OpenSection();
   trial_.Add(block);
+  return AppendPacked(block, records, 0);
+}
+
+absl::Status RunWriter::AppendStandIn(std::string_view block, std::int64_t records,
+                                      std::int64_t stands_for_bytes) {
+  const auto raw_bytes = static_cast<std::int64_t>(block.size());
+  if (absl::Status legal = CheckBlockOf(raw_bytes, records); !legal.ok()) return legal;
+  return AppendPacked(block, records, stands_for_bytes);
+}
+
+absl::Status RunWriter::AppendPacked(std::string_view block, std::int64_t records,
+                                     std::int64_t stands_for_bytes) {
+  const auto raw_bytes = static_cast<std::int64_t>(block.size());
+  v1::RunSection& section = OpenSection();
   const std::string_view packed = packer_.Pack(block);
   const std::string_view stored = packed.empty() ? block : packed;
   char header[kBlockHeaderBytes];
@@ -44,7 +58,7 @@ absl::Status RunWriter::Append(std::string_view block, std::int64_t records) {
   absl::Status appended = file_->Append({header, sizeof header});
   if (appended.ok()) appended = file_->Append(stored);
   if (!appended.ok()) return appended;
-  CountBlock(section, raw_bytes, records);
+  CountBlock(section, std::max(raw_bytes, stands_for_bytes), records);
   return absl::OkStatus();
 }
 
@@ -75,9 +89,11 @@ absl::Status RunWriter::AppendReady(const ReadyBlock& block) {
   absl::Status legal = CheckBlockOf(block.raw_bytes, block.records);
   if (!legal.ok()) return legal;
   v1::RunSection& section = OpenSection();
-  if (absl::Status tried = AddToTrial(block); !tried.ok()) return tried;
+  if (block.stands_for_bytes == 0) {
+    if (absl::Status tried = AddToTrial(block); !tried.ok()) return tried;
+  }
   if (absl::Status appended = file_->Append(block.stored); !appended.ok()) return appended;
-  CountBlock(section, block.raw_bytes, block.records);
+  CountBlock(section, std::max(block.raw_bytes, block.stands_for_bytes), block.records);
   return absl::OkStatus();
 }
 
@@ -101,11 +117,11 @@ v1::RunSection& RunWriter::OpenSection() {
   return *info_.mutable_sections(info_.sections_size() - 1);
 }
 
-void RunWriter::CountBlock(v1::RunSection& section, std::int64_t raw_bytes,
+void RunWriter::CountBlock(v1::RunSection& section, std::int64_t bytes,
                            std::int64_t records) const {
   section.set_bytes(file_->bytes() - section.offset());
   section.set_records(section.records() + records);
-  section.set_unpacked_bytes(section.unpacked_bytes() + kBlockHeaderBytes + raw_bytes);
+  section.set_unpacked_bytes(section.unpacked_bytes() + kBlockHeaderBytes + bytes);
 }
 
 // Only the first blocks of a run are tried: what was packed of them is unpacked again.

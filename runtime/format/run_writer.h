@@ -43,6 +43,9 @@ class RunWriter : public RunSink {
   /// Errors: kInvalidArgument before the first section or beyond 1 .. kBlockBytesMax bytes;
   ///   kResourceExhausted when the disk is full, naming the path.
   absl::Status Append(std::string_view block, std::int64_t records) override;
+  /// Says nothing of codecs: what they would make of such blocks is not what the job's data is.
+  absl::Status AppendStandIn(std::string_view block, std::int64_t records,
+                             std::int64_t stands_for_bytes) override;
   /// The same bytes as by Append, header and checksum included.
   void Ready(int consumer, std::string_view block, std::int64_t records,
              ReadyBlock& ready) override;
@@ -59,7 +62,10 @@ class RunWriter : public RunSink {
   absl::Status CheckBlockOf(std::int64_t raw_bytes, std::int64_t records) const;
   // Opens the section in the file, when it is the first block of it.
   v1::RunSection& OpenSection();
-  void CountBlock(v1::RunSection& section, std::int64_t raw_bytes, std::int64_t records) const;
+  // Of a block of so many bytes, or that stands for so many.
+  void CountBlock(v1::RunSection& section, std::int64_t bytes, std::int64_t records) const;
+  absl::Status AppendPacked(std::string_view block, std::int64_t records,
+                            std::int64_t stands_for_bytes);
   absl::Status AddToTrial(const ReadyBlock& block);
   BlockPacker TakePacker();
 

@@ -47,6 +47,13 @@ class CountingRunSink : public RunSink {
     const FileIo io(activity_);
     return sink_.Append(block, records);
   }
+  absl::Status AppendStandIn(std::string_view block, std::int64_t records,
+                             std::int64_t stands_for_bytes) override {
+    if (for_nobody_) return absl::OkStatus();
+    activity_.AddOutputBytes(static_cast<std::int64_t>(block.size()));
+    const FileIo io(activity_);
+    return sink_.AppendStandIn(block, records, stands_for_bytes);
+  }
   void Ready(int consumer, std::string_view block, std::int64_t records,
              ReadyBlock& ready) override {
     if (IsForNobody(consumer)) {

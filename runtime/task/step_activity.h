@@ -141,6 +141,7 @@ class FileIo {
 struct StepRoom {
   std::int64_t memory_bytes = 0;       // 0 = no limit
   std::int64_t spill_above_bytes = 0;  // 0 = as memory_bytes
+  bool refers_to_input = false;        // StepContext::refers_to_input
   std::string folder = {};             // for files of its own; empty: none
 };
 
@@ -156,6 +157,7 @@ class ActivityContext : public StepContext {
         slots_(slots),
         memory_bytes_(room.memory_bytes),
         spill_above_bytes_(room.spill_above_bytes > 0 ? room.spill_above_bytes : room.memory_bytes),
+        refers_to_input_(room.refers_to_input),
         activity_(activity),
         new_spill_(std::move(new_spill)) {}
 
@@ -174,6 +176,7 @@ class ActivityContext : public StepContext {
   bool cancelled() const override { return activity_.cancelled(); }
   std::int64_t memory_bytes() const override { return memory_bytes_; }
   std::int64_t spill_above_bytes() const override { return spill_above_bytes_; }
+  bool refers_to_input() const override { return refers_to_input_; }
   absl::StatusOr<std::unique_ptr<SpillFile>> NewSpill() override {
     return new_spill_ ? new_spill_() : StepContext::NewSpill();
   }
@@ -183,6 +186,7 @@ class ActivityContext : public StepContext {
   SlotPool& slots_;
   const std::int64_t memory_bytes_;
   const std::int64_t spill_above_bytes_;
+  const bool refers_to_input_;
   StepActivity& activity_;
   const NewSpillFile new_spill_;
 };

@@ -305,7 +305,8 @@ absl::Status CheckRun(const v1::TaskCommand::Run& run, const StepImplementations
 }
 
 StepRoom RoomOf(const v1::TaskCommand::Start& start) {
-  return {start.memory_bytes(), start.spill_above_bytes(), start.work_dir()};
+  return {start.memory_bytes(), start.spill_above_bytes(), start.refers_to_input(),
+          start.work_dir()};
 }
 
 v1::StepResult RunStep(const StepImplementations& kinds, JobProgram& program,

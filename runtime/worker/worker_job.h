@@ -122,6 +122,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   std::string OutputTail() const;
   // Steps (worker_job_steps.cc).
   v1::TaskCommand::Start TaskStart() const;
+  // Whether runs may refer to the input instead of holding records of it.
+  bool RefersToInput(const v1::TaskCommand::Start& start) const;
   // Remembers the files that the step makes and reads.
   void KeepRunFiles(const v1::TaskCommand::Run& run);
   // Removes the runs that the master says nobody reads any more.

@@ -33,6 +33,14 @@ absl::Status WriteSpec(env::Storage& storage, const std::string& path, const v1:
 
 }  // namespace
 
+bool WorkerJob::RefersToInput(const v1::TaskCommand::Start& start) const {
+  const int workers = options_.workers_on_machine;
+  // Pages of the input are there once for all of them; of a limit each has its own part.
+  const int sharing = start.memory_bytes() > 0 ? 1 : workers;
+  return workers > 0 &&
+         MayReferToInput(request_.input_bytes(), sharing * start.spill_above_bytes());
+}
+
 v1::TaskCommand::Start WorkerJob::TaskStart() const {
   v1::TaskCommand::Start start;
   start.set_job_id(request_.fence().job_id());
@@ -43,6 +51,7 @@ v1::TaskCommand::Start WorkerJob::TaskStart() const {
   start.set_memory_bytes(MemoryOfTask(options_.memory_bytes, request_.memory_share()));
   start.set_spill_above_bytes(start.memory_bytes() > 0 ? SpillAboveOf(start.memory_bytes())
                                                        : options_.spill_above_bytes);
+  start.set_refers_to_input(RefersToInput(start));
   start.set_skip_bad(request_.spec().skip_bad());
   start.set_no_check_operation(request_.spec().no_check_operation());
   for (const v1::Artifact& artifact : request_.spec().artifacts()) {

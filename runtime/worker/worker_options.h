@@ -49,6 +49,8 @@ struct WorkerOptions {
   std::string version;
   /// A later life of the daemon may use the runs of this one; else nothing is left for it.
   bool runs_outlive = true;
+  /// All workers of the cluster are on this machine, so many; 0: others may be elsewhere.
+  int workers_on_machine = 0;
   /// What a registration may tell of runs that are kept. Others are let go.
   std::size_t held_bytes_max = kHeldBytesMax;
   /// How long it waits for a master that does not answer before it gives up.

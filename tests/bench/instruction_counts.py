@@ -39,6 +39,7 @@ CASES = {
     "onebrc": ("onebrc", ["{generate}", "rows", "72000", "{out}"]),
     "weather": ("weather", ["{generate}", "weather-csv", "30000", "{out}"]),
     "terasort": ("terasort", ["{weir}", "data", "generate", "terasort", "--records", "10000", "-o", "{out}"]),
+    "terasort-held": ("terasort-held", ["{weir}", "data", "generate", "terasort", "--records", "10000", "-o", "{out}"]),
 }
 
 

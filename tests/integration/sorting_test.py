@@ -128,6 +128,54 @@ class TeraSort(SortingTest):
                 self.assert_ok(self.validate(out, "--input", source))
 
 
+class References(SortingTest):
+    """Runs of `weir run` refer to records that stay in the input."""
+
+    def shuffled(self, result):
+        return json.loads(result.out)["progress"]["shuffle_bytes_done"]
+
+    def test_runs_refer_to_records_where_memory_holds_the_input(self):
+        source = self.generate("in", 80000)
+        expected = sort_records(self.read(source))
+        shuffled = {}
+        # Of 28 MiB a step has 14 for tables and pairs: an input of 7 would do.
+        for name, args in (("refers", ()), ("slots", ("--slots", "3")), ("holds", ("--memory", "28MiB"))):
+            out = self.path(name)
+            result = self.run_job("terasort", source, "-o", out, "--workers", "2", "--json", *args)
+            self.assert_ok(result)
+            self.assertTrue(self.joined_parts(out) == expected, name)
+            self.assert_ok(self.weir("verify", out))
+            shuffled[name] = self.shuffled(result)
+        half = os.path.getsize(source) / 2
+        self.assertGreater(shuffled["holds"], 0.9 * half)
+        for name in ("refers", "slots"):
+            self.assertLess(shuffled[name], 0.1 * half, "8 bytes of a hundred")
+            self.assertGreater(shuffled[name], 0.07 * half)
+
+    def test_workers_of_a_cluster_get_the_records(self):
+        source = self.generate("in", 20000)
+        cluster = Cluster(self, workers=2)
+        out = self.path("out")
+        result = cluster.submit("terasort", source, "-o", out, "--mappers", "2", "--reducers", "2", "--json")
+        self.assert_ok(result)
+        self.assertGreater(self.shuffled(result), 0.9 * os.path.getsize(source) / 2)
+        cluster.stop()
+
+    def parts_under_way(self):
+        return [name for _, _, names in os.walk(self.dir) for name in names if name.startswith("part-")]
+
+    def test_an_input_that_changes_behind_its_map_steps_is_named(self):
+        source = self.generate("in", 1_280_000)
+        out = self.path("out")
+        run = self.start("run", "terasort", source, "-o", out, "--workers", "2", "--no-sample")
+        while run.poll() is None and not self.parts_under_way():
+            pass
+        with open(source, "ab") as file:
+            file.write(b"x" * RECORD)
+        self.assert_fails(self.finish(run), 1, "INPUT_CHANGED", source)
+        self.assert_nothing_left(out)
+
+
 class Data(SortingTest):
     def test_same_numbers_give_the_same_bytes(self):
         first = self.read(self.generate("a", 1000, "--seed", "7", "--skew", "0.3"))

@@ -27,13 +27,14 @@ absl::StatusOr<bool> FixedBlocks::Next(TextBlock& block) {
   }
   const absl::StatusOr<std::string_view> window = text_.InPlace(position_);
   if (!window.ok()) return window.status();
-  const std::int64_t in_place = std::ssize(*window) / record_bytes_ * record_bytes_;
+  const std::int64_t wanted = (text_.end() - position_ - 1) / record_bytes_ + 1;
+  const std::int64_t in_place =
+      std::min(std::ssize(*window) / record_bytes_, wanted) * record_bytes_;
   if (in_place > 0) {
     block = {window->data(), in_place, position_, &text_.path(), keep_};
     position_ += in_place;
     return true;
   }
-  const std::int64_t wanted = (text_.end() - position_ - 1) / record_bytes_ + 1;
   const std::int64_t whole = (text_.text_bytes() - position_) / record_bytes_;
   const std::int64_t at_once = std::max<std::int64_t>(1, kChunkBytes / record_bytes_);
   const std::int64_t bytes = std::min({wanted, whole, at_once}) * record_bytes_;

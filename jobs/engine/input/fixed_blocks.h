@@ -25,12 +25,15 @@ class FixedBlocks {
   FixedBlocks(std::int64_t record_bytes, const InputRange& range,
               std::int64_t decoder_bytes_max = kDecoderBytesDefault);
 
-  /// Whether blocks from the next one on stay as long as this does, as far as they lie in place:
-  /// TextBlock::stays says which do.
-  void Keep(bool keep) {
-    keep_ = keep;
-    text_.Keep(keep);
+  /// Which blocks from the next one on stay as long as this does, as far as they lie in place:
+  /// TextBlock::stays says which do. (kAll has to be asked for before the first block.)
+  void Keep(InputKeeping keeping) {
+    keep_ = keeping != InputKeeping::kNone;
+    text_.Keep(keeping);
   }
+  /// Where the blocks that stay lie, and in which file.
+  MappedBytes mapped() const { return text_.mapped(); }
+  InputRange AsOpened() const { return text_.AsOpened(); }
 
   /// Gives the next block; false when the range is done.
   absl::StatusOr<bool> Next(TextBlock& block);

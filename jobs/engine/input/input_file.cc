@@ -99,8 +99,8 @@ absl::Status InputFile::Read(std::int64_t offset, char* into, std::int64_t bytes
   return absl::OkStatus();
 }
 
-void InputFile::Map(const InputRange& range, char filler) {
-  mapped_.Open(fd_, range.begin, range.end, filler);
+void InputFile::Map(const InputRange& range, char filler, std::int64_t bytes_min) {
+  mapped_.Open(fd_, range.begin, range.end, filler, bytes_min);
 }
 
 absl::StatusOr<const char*> InputFile::Window(std::int64_t offset, std::int64_t bytes) {

@@ -33,12 +33,16 @@ class InputFile {
   /// Makes Window give the bytes of the range where that is better than Read. Bytes that cannot be
   /// had while they are looked at are `filler`: nothing counts that was made of a window before
   /// another call, or CheckUnchanged, went well.
-  void Map(const InputRange& range, char filler);
+  void Map(const InputRange& range, char filler, std::int64_t bytes_min = kMappedBytesMin);
   /// The address of bytes [offset, offset + bytes), valid until the next call; null where they are
   /// to be read. Requires: offsets that never fall, and bytes within the range.
   absl::StatusOr<const char*> Window(std::int64_t offset, std::int64_t bytes);
   /// Whether windows from the next one on stay as long as this does.
   void Keep(bool keep) { mapped_.Keep(keep); }
+  /// What of the range has addresses, where Map found that better.
+  MappedBytes mapped() const { return mapped_.mapped(); }
+  /// All of the file as it was opened: who opens that again finds the same content, or an error.
+  InputRange AsOpened() const { return {path_, 0, opened_.bytes, opened_.bytes, opened_.version}; }
   /// Fails when the file was written to since Open, or bytes of a window could not be had.
   absl::Status CheckUnchanged() const;
 

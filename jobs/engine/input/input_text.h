@@ -25,6 +25,13 @@ namespace weir {
 /// a page that is gone finds fillers.
 enum class InputAccess { kInPlace, kCopied };
 
+/// Whether what is given in place stays as long as who reads it does.
+enum class InputKeeping {
+  kNone,
+  kLarge,  // large parts, for what that saves
+  kAll,    // small ones and the ends of ranges, too: somebody refers to records
+};
+
 /// Positions are places in the text. A packed file without borders is one range of unknown length,
 /// which becomes known when its end is read; the range that holds its byte 0 has all of it.
 ///
@@ -56,7 +63,15 @@ class InputText {
   absl::Status Open(InputAccess access, char filler) {
     if (packed_) return packed_->Open(range_);
     absl::Status status = file_.Open(range_);
-    if (status.ok() && access == InputAccess::kInPlace) file_.Map(range_, filler);
+    if (!status.ok() || access == InputAccess::kCopied) return status;
+    if (keeping_ != InputKeeping::kAll) {
+      file_.Map(range_, filler);
+    } else if (range_.file_bytes >= kReferencedBytesMin) {
+      // What is in place must not depend on where slots cut.
+      InputRange mapped = range_;
+      mapped.end = in_place_end_ = std::min(range_.end + kTailBytes, range_.file_bytes);
+      file_.Map(mapped, filler, /*bytes_min=*/1);
+    }
     return status;
   }
 
@@ -78,17 +93,26 @@ class InputText {
   }
 
   /// The text from `position` on, where it lies, with kBlockSlackBytes readable behind it; empty
-  /// where it is to be read, as it is near the end of the range. Valid until the next call.
+  /// where it is to be read, as it is near the end of the range, or, where all is kept, of the file
+  /// (it then goes on behind the range, for its last record). Valid until the next call.
   /// Requires: positions that never fall.
   absl::StatusOr<std::string_view> InPlace(std::int64_t position) {
-    if (packed_ || end_ - position < kWindowBytes + kBlockSlackBytes) return std::string_view();
-    const auto text = file_.Window(position, kWindowBytes + kBlockSlackBytes);
+    if (packed_) return std::string_view();
+    const std::int64_t end = in_place_end_ > 0 ? in_place_end_ : end_;
+    const std::int64_t bytes = std::min(end - position - kBlockSlackBytes, kWindowBytes);
+    if (bytes < (in_place_end_ > 0 ? 1 : kWindowBytes)) return std::string_view();
+    const auto text = file_.Window(position, bytes + kBlockSlackBytes);
     if (!text.ok()) return text.status();
-    return std::string_view(*text, *text == nullptr ? 0 : kWindowBytes);
+    return std::string_view(*text, *text == nullptr ? 0 : static_cast<std::size_t>(bytes));
   }
 
-  /// Whether what InPlace gives from the next call on stays as long as this does.
-  void Keep(bool keep) { file_.Keep(keep); }
+  /// What stays of what InPlace gives from the next call on, as long as this does.
+  void Keep(InputKeeping keeping) {
+    keeping_ = keeping;
+    file_.Keep(keeping != InputKeeping::kNone);
+  }
+  MappedBytes mapped() const { return file_.mapped(); }
+  InputRange AsOpened() const { return file_.AsOpened(); }
 
   absl::Status CheckUnchanged() const {
     return packed_ ? packed_->CheckUnchanged() : file_.CheckUnchanged();
@@ -113,6 +137,7 @@ class InputText {
 
  private:
   static constexpr std::int64_t kWindowBytes = 1 << 20;
+  static constexpr std::int64_t kTailBytes = 64 << 10;  // behind the range
   static constexpr std::int64_t kBehindMark = 4;
   static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
 
@@ -148,6 +173,8 @@ class InputText {
   std::int64_t end_ = 0;
   std::int64_t text_bytes_ = 0;
   std::int64_t reported_ = 0;
+  InputKeeping keeping_ = InputKeeping::kNone;
+  std::int64_t in_place_end_ = 0;  // where all is kept and the file is mapped; else 0
 };
 
 }  // namespace weir

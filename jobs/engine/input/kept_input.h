@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "jobs/api/program.h"
+#include "jobs/engine/input/mapped_part.h"
 
 namespace weir {
 
@@ -18,6 +20,9 @@ class KeptInput {
   /// Whether all that was seen of them, until now, was what the file held: nothing counts that was
   /// made of them before this says so. Errors: those of InputText.
   virtual absl::Status CheckUnchanged() const = 0;
+  /// Where those blocks lie, and in which file.
+  virtual MappedBytes mapped() const = 0;
+  virtual InputRange AsOpened() const = 0;
 };
 
 /// `Source`: FixedBlocks.
@@ -26,6 +31,8 @@ class KeptSource : public KeptInput {
  public:
   explicit KeptSource(std::unique_ptr<Source> source) : source_(std::move(source)) {}
   absl::Status CheckUnchanged() const override { return source_->CheckUnchanged(); }
+  MappedBytes mapped() const override { return source_->mapped(); }
+  InputRange AsOpened() const override { return source_->AsOpened(); }
 
  private:
   const std::unique_ptr<Source> source_;

@@ -12,8 +12,6 @@
 namespace weir {
 namespace {
 
-// Below this a copy is cheaper than the calls that map and unmap.
-constexpr std::int64_t kPartBytesMin = 4 << 20;
 // Giving pages up takes a message to every core that the process runs on: seldom, then. But what is
 // behind counts as memory of the task, for each of its slots.
 constexpr std::int64_t kKeptBytes = 2 << 20;
@@ -31,13 +29,15 @@ bool IsLocal(int fd) {
 
 }  // namespace
 
-void MappedPart::Open(int fd, std::int64_t begin, std::int64_t end, char filler) {
-  if (end - begin < kPartBytesMin || !IsLocal(fd)) return;
+void MappedPart::Open(int fd, std::int64_t begin, std::int64_t end, char filler,
+                      std::int64_t bytes_min) {
+  if (end - begin < bytes_min || !IsLocal(fd)) return;
   const auto page = static_cast<std::int64_t>(::sysconf(_SC_PAGESIZE));
   map_offset_ = begin / page * page;
   // One page more: whoever looks for the end of a record behind the part's end finds the filler
   // there, at the latest.
   map_bytes_ = static_cast<std::size_t>((end - map_offset_ + page - 1) / page * page + page);
+  guard_bytes_ = static_cast<std::int64_t>(map_bytes_) - (end - map_offset_);
   void* const map = ::mmap(nullptr, map_bytes_, PROT_READ, MAP_PRIVATE, fd, map_offset_);
   if (map == MAP_FAILED) return;
   map_ = static_cast<char*>(map);

@@ -12,14 +12,18 @@ absl::Status PieceRunSink::BeginSection(int consumer) {
   return absl::OkStatus();
 }
 
-absl::Status PieceRunSink::Append(std::string_view block, std::int64_t records) {
+absl::Status PieceRunSink::AppendStandIn(std::string_view block, std::int64_t records,
+                                         std::int64_t stands_for_bytes) {
   if (turn_.IsNow()) {
     absl::Status status = HandOnHeld();
     if (status.ok()) status = Enter(run_, section_);
-    return status.ok() ? run_.sink.Append(block, records) : status;
+    if (!status.ok()) return status;
+    return stands_for_bytes > 0 ? run_.sink.AppendStandIn(block, records, stands_for_bytes)
+                                : run_.sink.Append(block, records);
   }
   ReadyBlock& ready = held_.emplace_back(Held{section_, {run_.spare.Take()}}).block;
   run_.sink.Ready(section_, block, records, ready);
+  ready.stands_for_bytes = stands_for_bytes;
   const auto bytes = static_cast<std::int64_t>(ready.stored.size());
   held_bytes_ += bytes;
   if (turn_.Hold(bytes)) return absl::OkStatus();

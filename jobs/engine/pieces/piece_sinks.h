@@ -39,7 +39,11 @@ class PieceRunSink : public RunSink {
   PieceRunSink(SharedRun& run, PieceTurn& turn) : run_(run), turn_(turn) {}
 
   absl::Status BeginSection(int consumer) override;
-  absl::Status Append(std::string_view block, std::int64_t records) override;
+  absl::Status Append(std::string_view block, std::int64_t records) override {
+    return AppendStandIn(block, records, 0);
+  }
+  absl::Status AppendStandIn(std::string_view block, std::int64_t records,
+                             std::int64_t stands_for_bytes) override;
   /// Hands on what is held, or leaves it to be handed on in its turn. Nothing may be appended
   /// afterwards.
   absl::Status Finish();

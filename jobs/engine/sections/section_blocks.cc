@@ -49,7 +49,7 @@ absl::Status SectionWriter::Begin(int consumer) {
 
 absl::Status SectionWriter::Add(std::string_view key, std::string_view value) {
   const std::size_t bytes = key.size() + value.size() + kLengthsBytesMax;
-  if (bytes + 1 > kFillBytes) {
+  if (bytes + 1 > kBlockFillBytes) {
     if (bytes > kRecordRoomMax) return TooLong(key, bytes - kLengthsBytesMax);
     std::string record;
     record.reserve(bytes);
@@ -69,7 +69,7 @@ absl::Status SectionWriter::Add(std::string_view key, std::string_view value) {
 }
 
 absl::Status SectionWriter::AddEncoded(std::string_view record) {
-  if (record.size() + 1 > kFillBytes) return AddLong(record);
+  if (record.size() + 1 > kBlockFillBytes) return AddLong(record);
   if (absl::Status status = MakeRoom(record.size()); !status.ok()) return status;
   CopyTo(block_.get() + block_bytes_, record);
   block_bytes_ += record.size();
@@ -78,7 +78,7 @@ absl::Status SectionWriter::AddEncoded(std::string_view record) {
 
 absl::Status SectionWriter::AddEncoded(std::string_view lengths, std::string_view key_and_value) {
   const std::size_t bytes = lengths.size() + key_and_value.size();
-  if (bytes + 1 > kFillBytes) return AddLong(std::string(lengths).append(key_and_value));
+  if (bytes + 1 > kBlockFillBytes) return AddLong(std::string(lengths).append(key_and_value));
   if (absl::Status status = MakeRoom(bytes); !status.ok()) return status;
   char* const at = block_.get() + block_bytes_;
   constexpr std::size_t kShortLengths = 2;  // of most records: not worth a call
@@ -93,7 +93,7 @@ absl::Status SectionWriter::AddEncoded(std::string_view lengths, std::string_vie
 }
 
 absl::Status SectionWriter::MakeRoom(std::size_t bytes) {
-  if (block_bytes_ + bytes > kFillBytes) {
+  if (block_bytes_ + bytes > kBlockFillBytes) {
     if (absl::Status status = Flush(); !status.ok()) return status;
   }
   if (block_bytes_ == 0) block_[block_bytes_++] = static_cast<char>(BlockKind::kWholeRecords);
@@ -122,7 +122,7 @@ absl::Status SectionWriter::AddLong(std::string_view record) {
   if (absl::Status status = Flush(); !status.ok()) return status;
   ++records_;
   for (std::size_t at = 0; at < record.size();) {
-    const std::size_t part = std::min(record.size() - at, kFillBytes - 1);
+    const std::size_t part = std::min(record.size() - at, kBlockFillBytes - 1);
     const bool last = at + part == record.size();
     std::string block(
         1, static_cast<char>(last ? BlockKind::kRecordLastPart : BlockKind::kRecordPart));

@@ -21,7 +21,12 @@ enum class BlockKind : char {
   kWholeRecords = 0,
   kRecordPart = 1,      // more of the same record follows
   kRecordLastPart = 2,  // ends it
+  kReferences = 3,      // refers to whole records of the input (engine/references)
 };
+
+/// Blocks are filled up to this size, which keeps all buffers of a reducer with many producers
+/// small.
+inline constexpr std::size_t kBlockFillBytes = 256 << 10;
 
 /// Writes records into the sections of a run.
 ///
@@ -32,7 +37,7 @@ enum class BlockKind : char {
 class SectionWriter {
  public:
   explicit SectionWriter(RunSink& sink)
-      : sink_(sink), block_(std::make_unique_for_overwrite<char[]>(kFillBytes)) {}
+      : sink_(sink), block_(std::make_unique_for_overwrite<char[]>(kBlockFillBytes)) {}
 
   absl::Status Begin(int consumer);
   absl::Status Add(std::string_view key, std::string_view value);
@@ -46,16 +51,13 @@ class SectionWriter {
   std::int64_t records() const { return records_; }
 
  private:
-  // Blocks of this size keep all buffers of a reducer with many producers small.
-  static constexpr std::size_t kFillBytes = 256 << 10;
-
   absl::Status Flush();
   // Counts a record of at most so many bytes that follows.
   absl::Status MakeRoom(std::size_t bytes);
   absl::Status AddLong(std::string_view record);
 
   RunSink& sink_;
-  const std::unique_ptr<char[]> block_;  // kFillBytes
+  const std::unique_ptr<char[]> block_;  // kBlockFillBytes
   std::size_t block_bytes_ = 0;
   std::int64_t block_records_ = 0;
   std::int64_t records_ = 0;

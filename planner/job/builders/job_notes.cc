@@ -312,9 +312,12 @@ void AddLayerNumbers(const JobShape& shape, std::size_t p, std::vector<PlanNumbe
   numbers.push_back(NumberOf(name + " step overhead", layer.startup_s, "s"));
   numbers.push_back(NumberOf(name + " output", layer.output_ratio, "bytes/byte"));
   for (const PackedBytes& packed : layer.packed) {
-    numbers.push_back(NumberOf(absl::StrCat(p == 0 ? "map" : absl::StrCat("layer ", p, " reduce"),
-                                            " output packed by ", CodecName(packed.codec)),
-                               packed.ratio, "bytes/byte"));
+    const std::string how = packed.codec == Codec::kNone
+                                ? " output with records by reference"
+                                : absl::StrCat(" output packed by ", CodecName(packed.codec));
+    numbers.push_back(
+        NumberOf(absl::StrCat(p == 0 ? "map" : absl::StrCat("layer ", p, " reduce"), how),
+                 packed.ratio, "bytes/byte"));
   }
   numbers.push_back({name + " heaviest 1 % of keys", HeaviestHundredth(layer.key_weights), "",
                      OriginName(layer.key_weights_origin)});

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "planner/plan/units.h"
+#include "runtime/base/section_bytes.h"
 #include "runtime/master/conduct/conductor_run.h"
 #include "runtime/master/resume/restarted_worker.h"
 
@@ -16,9 +17,8 @@ using planner::At;
 std::vector<RunSection> ConductorRun::SectionsOf(const v1::RunInfo& run) {
   std::vector<RunSection> sections;
   for (const v1::RunSection& section : run.sections()) {
-    const std::int64_t unpacked = section.unpacked_bytes();
     sections.push_back(RunSection{section.consumer_step(), section.offset(), section.bytes(),
-                                  unpacked > 0 ? unpacked : section.bytes()});
+                                  UnpackedBytes(section)});
   }
   return sections;
 }

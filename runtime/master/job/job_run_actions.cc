@@ -209,6 +209,7 @@ v1::PrepareJobRequest JobRun::PrepareRequest() const {
   request.set_job_token(job_token_);
   request.set_staging_dir(places_.staging);
   request.set_memory_share(memory_share_);
+  request.set_input_bytes(input_->input().total_bytes);
   if (resumed_) *request.mutable_kept() = resumed_->kept;
   return request;
 }

@@ -1,5 +1,7 @@
 #include "runtime/master/learning/codec_trials.h"
 
+#include "runtime/base/section_bytes.h"
+
 namespace weir::master {
 
 void CodecTrials::Add(std::int32_t layer, v1::Codec codec, const v1::RunInfo& run) {
@@ -9,10 +11,9 @@ void CodecTrials::Add(std::int32_t layer, v1::Codec codec, const v1::RunInfo& ru
     sizes.raw_bytes += static_cast<double>(trial.raw_bytes());
     sizes.packed_bytes += static_cast<double>(trial.packed_bytes());
   }
-  if (codec == v1::CODEC_NONE) return;
   Sizes& sizes = sums_[{layer, codec}];
   for (const v1::RunSection& section : run.sections()) {
-    sizes.raw_bytes += static_cast<double>(section.unpacked_bytes());
+    sizes.raw_bytes += static_cast<double>(UnpackedBytes(section));
     sizes.packed_bytes += static_cast<double>(section.bytes());
   }
 }
@@ -20,6 +21,8 @@ void CodecTrials::Add(std::int32_t layer, v1::Codec codec, const v1::RunInfo& ru
 void CodecTrials::Teach(std::int32_t layer, v1::JobShapeLearned::Layer& reads) const {
   for (const auto& [of, sizes] : sums_) {
     if (of.first != layer || sizes.raw_bytes <= 0) continue;
+    // Runs that hold all they are made of say nothing.
+    if (of.second == v1::CODEC_NONE && sizes.packed_bytes >= sizes.raw_bytes) continue;
     v1::JobShapeLearned::CodecRatio& ratio = *reads.add_codecs();
     ratio.set_codec(of.second);
     ratio.set_ratio(sizes.packed_bytes / sizes.raw_bytes);

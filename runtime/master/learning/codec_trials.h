@@ -19,7 +19,7 @@ namespace weir::master {
 class CodecTrials {
  public:
   /// Takes what a step of `layer`, which packed by `codec`, reported of its run. What really was
-  /// packed counts in place of a trial.
+  /// packed counts in place of a trial; by CODEC_NONE, where runs refer to records of the input.
   void Add(std::int32_t layer, v1::Codec codec, const v1::RunInfo& run);
   /// Writes the ratios of the runs of `layer` to the shape of the layer that reads them.
   void Teach(std::int32_t layer, v1::JobShapeLearned::Layer& reads) const;

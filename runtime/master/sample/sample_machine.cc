@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/section_bytes.h"
 #include "runtime/master/learning/data_seen.h"
 
 namespace weir::master {
@@ -23,8 +24,9 @@ constexpr int kFinerBucketsMax = 256;
 // How far above its mean chi-square must be, in standard deviations, for keys to count as uneven.
 constexpr double kUnevenDeviations = 5;
 
+// Of what the section holds or names.
 double NetBytes(const v1::RunSection& section) {
-  const auto bytes = static_cast<double>(section.bytes());
+  const auto bytes = static_cast<double>(UnpackedBytes(section));
   const double blocks = bytes > 0 ? 1 + std::floor(bytes / (kBlockBytes + kBlockHeaderBytes)) : 0;
   return std::max(0.0, bytes - kBlockHeaderBytes * blocks);
 }
@@ -89,8 +91,10 @@ std::vector<SampleOrder> SampleMachine::StartRound(double now_s) {
     orders.push_back({w, BuildOrder(w)});
     for (const v1::InputRange& range : orders.back().order.ranges())
       seen.input_bytes += static_cast<double>(range.end() - range.begin());
-    for (const v1::StepInput& input : orders.back().order.inputs())
-      seen.input_bytes += static_cast<double>(input.bytes());
+    if (round_ >= kFirstReduceRound) {
+      for (const v1::RunSection& section : rounds_[RoundBefore(round_)][w].run.sections())
+        seen.input_bytes += static_cast<double>(UnpackedBytes(section));
+    }
     seen.files_a_slot = FilesPerSlot(FilesOf(orders.back().order), scale_.slots[w]);
   }
   return orders;

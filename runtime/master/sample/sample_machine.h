@@ -95,6 +95,8 @@ class SampleMachine {
   absl::StatusOr<std::vector<SampleOrder>> StepDone(const v1::StepResult& result, double now_s);
   bool finished() const { return round_ >= num_rounds_; }
   bool under_way(int step) const;
+  /// Of the job that the sample is of.
+  double job_input_bytes() const { return scale_.input_bytes; }
 
   /// The data is what is known already (SampleScale::known): the shape then has nothing but what
   /// was seen. Requires: finished().
@@ -183,8 +185,9 @@ class SampleMachine {
   void FitMapRate(v1::JobShapeLearned& shape) const;
   /// What so many bytes of pairs, of all steps of the large round or of the reduces behind it,
   /// would have cost more in steps of the job: seconds of all of them together. 0 where keys are
-  /// combined.
+  /// combined, and where runs refer to records: what is sorted is small then.
   double PairsBeyondCaches(double pairs) const;
+  bool RefersToInput() const;
   /// What a map step takes beyond its bytes because it is the first of its process, as the only one
   /// of a job is: by the tiny sample, at least the usual and less than what starts something.
   double FirstMapStep(double seconds_per_byte) const;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <optional>
 
+#include "runtime/base/section_bytes.h"
 #include "runtime/master/learning/key_growth.h"
 #include "runtime/master/sample/map_cost.h"
 #include "runtime/master/sample/sample_machine.h"
@@ -267,9 +269,21 @@ void SampleMachine::FitMapRate(v1::JobShapeLearned& shape) const {
 double SampleMachine::PairsBeyondCaches(double pairs) const {
   const double input =
       Sum(kLargeRound, [](const Seen& seen, std::size_t) { return seen.input_bytes; });
-  if (scale_.combines || !(input > 0)) return 0;
+  if (scale_.combines || !(input > 0) || RefersToInput()) return 0;
   const double steps = static_cast<double>(num_workers_);
   return pairs * BeyondCaches(pairs / steps, scale_.input_bytes * pairs / input / steps);
+}
+
+bool SampleMachine::RefersToInput() const {
+  std::int64_t held = 0;
+  std::int64_t named = 0;
+  for (const Seen& seen : rounds_[kLargeRound]) {
+    for (const v1::RunSection& section : seen.run.sections()) {
+      held += section.bytes();
+      named += UnpackedBytes(section);
+    }
+  }
+  return held < named;
 }
 
 double SampleMachine::FirstMapStep(double seconds_per_byte) const {

@@ -59,6 +59,7 @@ void SampleRun::Start(const v1::JobSpec& spec, SampleMachine machine, absl::Dura
   *request.mutable_fence() = fence_;
   *request.mutable_spec() = spec;
   request.set_job_token(random_.Next());
+  request.set_input_bytes(static_cast<std::int64_t>(machine_->job_input_bytes()));
   hold_.Prepare(
       workers_, std::move(request),
       [this] {

@@ -281,6 +281,27 @@ TEST_P(RunOfCodec, SaysWhatItsSectionsWouldBeUnpacked) {
   EXPECT_LT(info->trials(0).packed_bytes(), 100);
 }
 
+TEST(RunTest, BlocksThatStandForOthersCountAsThose) {
+  const ScratchFolder folder;
+  const auto writer = RunWriter::Create(folder.File("r"), v1::CODEC_NONE);
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  ASSERT_TRUE((*writer)->BeginSection(0).ok());
+  ASSERT_TRUE((*writer)->AppendStandIn("blocks", 7, 1000).ok());
+  ReadyBlock ready;
+  (*writer)->Ready(0, "more", 5, ready);
+  ready.stands_for_bytes = 600;
+  ASSERT_TRUE((*writer)->AppendReady(ready).ok());
+  // One that is larger than what it stands for, as of a single record.
+  ASSERT_TRUE((*writer)->AppendStandIn("a long path", 1, 4).ok());
+  const auto info = (*writer)->Finish("1.1");
+  ASSERT_TRUE(info.ok()) << info.status();
+  ASSERT_EQ(info->sections_size(), 1);
+  EXPECT_EQ(info->sections(0).bytes(), 3 * kBlockHeaderBytes + 6 + 4 + 11);
+  EXPECT_EQ(info->sections(0).unpacked_bytes(), 3 * kBlockHeaderBytes + 1000 + 600 + 11);
+  EXPECT_EQ(info->sections(0).records(), 13);
+  EXPECT_EQ(info->trials_size(), 0) << "codecs were not tried on what the job's data is not";
+}
+
 TEST(RunTest, CodecsAreTriedWhereSomebodyAsks) {
   const ScratchFolder folder;
   for (const auto& [tries, wanted] :

@@ -63,7 +63,7 @@ Written SortInBuffers(const std::vector<Pair>& pairs, ValueOrder order, std::siz
   }
   testing::MemoryRun run;
   testing::RecordingContext context(static_cast<int>(num_buffers));
-  const auto written = WriteSorted(sorted, run, context);
+  const auto written = WriteSorted(sorted, nullptr, run, context);
   EXPECT_TRUE(written.ok());
   EXPECT_EQ(written.value_or(-1), static_cast<std::int64_t>(pairs.size()));
   return ReadBack(run);
@@ -176,7 +176,7 @@ RC_GTEST_PROP(GroupBufferProperty, RecordsInPlaceEqualCopiedOnes, ()) {
   RC_ASSERT(in_place <= static_cast<std::int64_t>(records.size() * shape.bytes()));
   testing::MemoryRun run;
   testing::RecordingContext context(static_cast<int>(num_buffers));
-  RC_ASSERT(WriteSorted(sorted, run, context).ok());
+  RC_ASSERT(WriteSorted(sorted, nullptr, run, context).ok());
   RC_ASSERT(ReadBack(run) == SortAtOnce(pairs, ValueOrder::kOfInput));
 }
 
@@ -229,7 +229,7 @@ TEST(GroupBuffer, SortsManyConsumersInWhatItSaysThatItHolds) {
   HeapWatch watch;
   testing::RecordingContext context(1);
   GroupBuffer* const buffers[] = {&buffer};
-  ASSERT_TRUE(WriteSorted(buffers, watch, context).ok());
+  ASSERT_TRUE(WriteSorted(buffers, nullptr, watch, context).ok());
   // Blocks on their way beside it, a megabyte each.
   EXPECT_LT(watch.most_bytes() - before, held + (4 << 20));
 }

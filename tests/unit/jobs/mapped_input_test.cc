@@ -30,42 +30,16 @@
 #include "jobs/engine/input/page_guard.h"
 #include "jobs/engine/make_program.h"
 #include "jobs/testing/in_process_job.h"
+#include "tests/unit/jobs/memory_file.h"
 
 namespace weir {
 namespace {
 
+using testing::MemoryFile;
 using testing::MemoryRun;
 using testing::RecordingContext;
 
 constexpr std::int64_t kWindow = 1 << 20;
-
-/// A file in memory, of a file system that is mapped everywhere.
-class MemoryFile {
- public:
-  explicit MemoryFile(std::string_view contents) : fd_(::memfd_create("input", MFD_CLOEXEC)) {
-    EXPECT_EQ(::write(fd_, contents.data(), contents.size()), std::ssize(contents));
-  }
-  ~MemoryFile() { ::close(fd_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-
-  int fd() const { return fd_; }
-  std::int64_t bytes() const { return Look().st_size; }
-  std::string path() const { return absl::StrCat("/proc/self/fd/", fd_); }
-  InputRange range(std::int64_t begin, std::int64_t end) const {
-    return {path(), begin, end, bytes()};
-  }
-  InputRange range() const { return range(0, bytes()); }
-  void CutTo(std::int64_t bytes) { ASSERT_EQ(::ftruncate(fd_, bytes), 0); }
-  struct stat Look() const {
-    struct stat status {};
-    EXPECT_EQ(::fstat(fd_, &status), 0);
-    return status;
-  }
-
- private:
-  const int fd_;
-};
 
 /// Lines "0", "1", ... with a tail that makes them of different lengths, of at least `bytes` bytes.
 std::string Lines(std::int64_t bytes) {

@@ -254,7 +254,7 @@ RC_GTEST_PROP(SlotsAgreeProperty, SortedBuffersGiveTheSameBlocks, ()) {
     }
     MemoryRun run;
     RecordingContext context(slots);
-    const auto written = WriteSorted(sorted, run, context);
+    const auto written = WriteSorted(sorted, nullptr, run, context);
     RC_ASSERT(written.ok());
     RC_ASSERT(*written == static_cast<std::int64_t>(pairs));
     if (slots == 1) first = run.sections();

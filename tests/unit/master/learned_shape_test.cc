@@ -272,6 +272,24 @@ TEST(LearnedShapeTest, WhatWasPackedCountsInPlaceOfItsTrial) {
   EXPECT_EQ(applied.layers[0].packed[1].ratio.origin, planner::Origin::kHistory);
 }
 
+TEST(LearnedShapeTest, RunsThatReferToRecordsTeachWhatTheyHold) {
+  v1::RunInfo run;
+  run.add_sections()->set_bytes(10);
+  run.mutable_sections(0)->set_unpacked_bytes(100);
+  Example example = MakeExample(1);
+  example.codec_trials.Add(0, v1::CODEC_NONE, run);
+  planner::JobShape applied = MakeExample(1).shape;
+  ApplyShape(Learn(example), planner::Origin::kHistory, 1e6, applied);
+  ASSERT_EQ(applied.layers[0].packed.size(), 1U);
+  EXPECT_EQ(applied.layers[0].packed[0].codec, planner::Codec::kNone);
+  EXPECT_DOUBLE_EQ(applied.layers[0].packed[0].ratio.value, 0.1);
+
+  run.mutable_sections(0)->set_bytes(100);
+  Example holds = MakeExample(1);
+  holds.codec_trials.Add(0, v1::CODEC_NONE, run);
+  EXPECT_EQ(Learn(holds).layers(0).codecs_size(), 0) << "they hold all they are made of";
+}
+
 TEST(LearnedShapeTest, ATreeTeachesWhatTheShuffleDoes) {
   const v1::JobShapeLearned shuffled = Learn(MakeExample(1));
   Example example = MakeExample(1);

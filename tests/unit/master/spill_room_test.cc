@@ -32,6 +32,13 @@ TEST(TaskMemory, LeavesThePrograms40MiBOrHalf) {
   EXPECT_EQ(MemoryOfTask(1, 0.1), 1);
 }
 
+TEST(TaskMemory, RunsReferToAnInputOfHalfOfIt) {
+  EXPECT_TRUE(MayReferToInput(44 * kMiB, 88 * kMiB));
+  EXPECT_FALSE(MayReferToInput(44 * kMiB + 1, 88 * kMiB));
+  EXPECT_TRUE(MayReferToInput(INT64_MAX, 0)) << "no limit";
+  EXPECT_FALSE(MayReferToInput(0, 88 * kMiB)) << "nobody said how large it is";
+}
+
 TEST(SlotsACore, IsOneButWhereAQuotaOrTooFewCoresSayMore) {
   v1::WorkerProfile profile;
   profile.set_slots(2);

@@ -57,6 +57,26 @@ TEST(PackedShapeTest, WithoutACodecTheShapeStays) {
   }
 }
 
+TEST(PackedShapeTest, RunsThatReferToRecordsAreSmallWithoutACodec) {
+  JobShape shape = ShapeOf();
+  shape.layers[0].packed.push_back({Codec::kNone, {0.1, Origin::kSampled}});
+  const JobShape named = PackedShape(shape, ClusterOf(1e-7), {Codec::kNone, Codec::kNone});
+  EXPECT_EQ(named.map_seconds_per_byte.value, shape.map_seconds_per_byte.value);
+  EXPECT_DOUBLE_EQ(named.map_output_ratio.value, 0.1 * shape.map_output_ratio.value);
+  EXPECT_DOUBLE_EQ(named.layers[0].reduce_seconds_per_byte.value,
+                   10 * shape.layers[0].reduce_seconds_per_byte.value);
+  EXPECT_DOUBLE_EQ(named.layers[0].output_ratio.value, 10 * shape.layers[0].output_ratio.value);
+  EXPECT_DOUBLE_EQ(named.layers[0].stored_ratio, 0.1);
+  EXPECT_EQ(named.layers[1].reduce_seconds_per_byte.value,
+            shape.layers[1].reduce_seconds_per_byte.value);
+  // The list of numbers says so in words.
+  const auto plan = PlanJob(shape, ClusterOf(1e-9), {});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  std::vector<std::string> names;
+  for (const PlanNumber& number : plan->summary.numbers) names.push_back(number.name);
+  EXPECT_THAT(names, Contains("map output with records by reference"));
+}
+
 TEST(PackedShapeTest, CombineStepsUnpackAndPack) {
   const ClusterProfile cluster = ClusterOf(1e-7);
   const CodecCost zstd = CostOf(Codec::kZstd, cluster);

@@ -56,9 +56,11 @@ class WorkerDaemonTest : public testing::Test {
     options.work_dir = work_dir_.path();
     options.slots = 2;
     options.memory_bytes = memory_bytes_;
+    options.spill_above_bytes = spill_above_bytes_;
     options.held_bytes_max = held_bytes_max_;
     options.task_end_patience = task_end_patience_;
     options.runs_outlive = runs_outlive_;
+    options.workers_on_machine = workers_on_machine_;
     options.control_endpoint = "127.0.0.1:7100";
     options.data_endpoint = server_.endpoint();
     tasks_ = std::make_unique<TaskProcesses>(std::move(task), loop_, *fds_);
@@ -111,6 +113,7 @@ class WorkerDaemonTest : public testing::Test {
     if (!is_sample_) request.set_staging_dir(staging_);
     request.set_job_token(99);
     request.set_memory_share(memory_share_);
+    request.set_input_bytes(input_bytes_);
     return Order<rpc::PrepareJob>(request).status();
   }
   absl::Status StartStep(v1::StepOrder order) {
@@ -197,11 +200,14 @@ class WorkerDaemonTest : public testing::Test {
   FakeDataServer server_;
   FakeFetcher fetcher_{loop_};
   std::int64_t memory_bytes_ = 0;
+  std::int64_t spill_above_bytes_ = 0;
   std::size_t held_bytes_max_ = kHeldBytesMax;
   absl::Duration task_end_patience_ = kTaskEndPatience;
   bool runs_outlive_ = true;
+  int workers_on_machine_ = 0;
   bool is_sample_ = false;  // the job of Prepare
   double memory_share_ = 0;
+  std::int64_t input_bytes_ = 0;
   std::unique_ptr<TaskProcesses> tasks_;
   std::unique_ptr<WorkerDaemon> daemon_;
 };

@@ -429,5 +429,46 @@ TEST_F(LeftBehindTest, OfASampleTheRunAlone) {
   EXPECT_THAT(NamesAfterAStep(), UnorderedElementsAre("task", "runs", "runs/3.1.run"));
 }
 
+// Whether runs may refer to the input, as the orders say that are written beside them.
+class RefersToInputTest : public LeftBehindTest {
+ protected:
+  bool Refers(std::int64_t input_bytes) {
+    input_bytes_ = input_bytes;
+    NamesAfterAStep();
+    std::ifstream file(JobFile("runs/3.1.spec.json"));
+    const std::string spec((std::istreambuf_iterator<char>(file)), {});
+    EXPECT_FALSE(spec.empty());
+    return spec.find("refersToInput") != std::string::npos;
+  }
+};
+
+TEST_F(RefersToInputTest, OfHalfOfItsPartOfALimit) {
+  workers_on_machine_ = 4;
+  memory_bytes_ = 128 << 20;  // of which 88 MiB are for tables and pairs
+  EXPECT_TRUE(Refers(44 << 20));
+}
+
+TEST_F(RefersToInputTest, NotOfMoreThanHalfOfItsPartOfALimit) {
+  workers_on_machine_ = 4;
+  memory_bytes_ = 128 << 20;
+  EXPECT_FALSE(Refers((44 << 20) + 1));
+}
+
+TEST_F(RefersToInputTest, OfHalfOfWhatAllHaveWhereThatIsNoLimit) {
+  workers_on_machine_ = 4;
+  spill_above_bytes_ = 88 << 20;
+  EXPECT_TRUE(Refers(4 * 44 << 20));
+}
+
+TEST_F(RefersToInputTest, NotOfMoreThanHalfOfWhatAllHave) {
+  workers_on_machine_ = 4;
+  spill_above_bytes_ = 88 << 20;
+  EXPECT_FALSE(Refers((4 * 44 << 20) + 1));
+}
+
+TEST_F(RefersToInputTest, NeverWhereWorkersOfOtherMachinesMayReadTheRun) {
+  EXPECT_FALSE(Refers(1));
+}
+
 }  // namespace
 }  // namespace weir::worker
