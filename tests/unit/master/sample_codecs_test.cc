@@ -33,13 +33,8 @@ v1::StepResult Done(const v1::StepOrder& order) {
 TEST(SampleCodecsTest, AreTriedOnTheLargestRunOfEachLayer) {
   const auto design = DesignSample(Files({{"/a", 1'000'000'000}}), 1, {});
   ASSERT_TRUE(design.has_value());
-  SampleScale scale;
-  scale.num_layers = 2;
-  scale.compute_rates = {1};
-  scale.slots = {1};
-  scale.slots_a_core = {1};
+  SampleScale scale = OneWorker(2);
   scale.combines = true;
-  scale.input_bytes = 1e9;
   SampleMachine machine(*design, scale);
   double now_s = 0;
   std::vector<SampleOrder> orders = machine.Begin(now_s);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/master/input/input_ranges.h"
+#include "runtime/master/sample/sample_machine.h"
 #include "weir/v1/steps.pb.h"
 
 namespace weir::master {
@@ -23,6 +24,17 @@ inline InputList Files(std::vector<InputFile> files) {
   InputList input{std::move(files), 0};
   for (const InputFile& file : input.files) input.total_bytes += file.bytes;
   return input;
+}
+
+/// One worker of one slot, and an input of a gigabyte.
+inline SampleScale OneWorker(int num_layers) {
+  SampleScale scale;
+  scale.num_layers = num_layers;
+  scale.compute_rates = {1};
+  scale.slots = {1};
+  scale.slots_a_core = {1};
+  scale.input_bytes = 1e9;
+  return scale;
 }
 
 /// What a worker says of lz4 where the order asks.

@@ -46,14 +46,9 @@ v1::StepResult Done(const v1::StepOrder& order, bool refers_to_input) {
 
 v1::JobShapeLearned Conclude(bool refers_to_input) {
   const auto design = DesignSample(Files({{"/a", 1'000'000'000}}), 1, {});
-  SampleScale scale;
-  scale.num_layers = 1;
-  scale.compute_rates = {1};
-  scale.slots = {1};
-  scale.slots_a_core = {1};
+  SampleScale scale = OneWorker(1);
   scale.map_overhead_s = kOverheadS;
   scale.reduce_overhead_s = kOverheadS;
-  scale.input_bytes = 1e9;
   SampleMachine machine(*design, scale);
   EXPECT_EQ(machine.job_input_bytes(), 1e9);
   double now_s = 0;
