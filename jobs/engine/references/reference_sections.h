@@ -77,7 +77,7 @@ class ReferenceSectionWriter {
   std::vector<std::optional<std::uint64_t>> file_references_;
   // Most records come from the part of an input that the one before came from.
   const char* part_begin_ = nullptr;
-  const char* part_last_ = nullptr;  // where the last record may begin; before part_begin_: no part
+  const char* part_last_ = nullptr;   // where the last record may begin; null: no part
   std::uint64_t part_reference_ = 0;  // to part_begin_
 };
 
