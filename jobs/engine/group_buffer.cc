@@ -10,6 +10,7 @@
 #include "jobs/engine/pieces/piece_order.h"
 #include "jobs/engine/pieces/piece_sinks.h"
 #include "jobs/engine/references/reference_sections.h"
+#include "jobs/engine/sections/prefetch_record.h"
 #include "jobs/engine/sections/record_lengths.h"
 #include "jobs/engine/sections/section_blocks.h"
 #include "jobs/engine/slot_sort.h"
@@ -21,10 +22,6 @@ namespace {
 
 constexpr std::size_t kChunkEntriesMin = 64;
 constexpr std::size_t kChunkEntriesMax = 128 << 10;  // a huge page
-
-// How far ahead records are asked for: their places in memory have no order that the processor
-// could guess.
-constexpr std::size_t kAheadRecords = 12;
 
 // Key and value with their lengths, as sections hold them.
 std::string_view RecordAt(const char* at) {
@@ -44,16 +41,6 @@ std::string_view SortKeyAt(const char* at) {
   at += RecordAt(at).size();
   const std::size_t bytes = ReadLength(at);
   return {at, bytes};
-}
-
-// Asks for the lines of the first bytes and for that of `last`, which is a third one more often
-// than not in records of a hundred bytes. In line: GCC takes a function that does no more for one
-// without effects and leaves calls of it out.
-[[gnu::always_inline]] inline void Prefetch(const char* record, std::size_t last) {
-  constexpr std::size_t kCacheLineBytes = 64;
-  __builtin_prefetch(record);
-  __builtin_prefetch(record + kCacheLineBytes);
-  __builtin_prefetch(record + last);
 }
 
 }  // namespace
@@ -173,7 +160,8 @@ absl::Status GroupBuffer::Visit(
   for (std::size_t consumer = 0; consumer < consumers_.size(); ++consumer) {
     const Pairs& pairs = consumers_[consumer];
     for (std::size_t i = 0; i < pairs.size; ++i) {
-      if (pairs.size - i > kAheadRecords) Prefetch(pairs.sorted[i + kAheadRecords].record(), 0);
+      if (pairs.size - i > kAheadRecords)
+        PrefetchRecord(pairs.sorted[i + kAheadRecords].record(), 0);
       const Entry& entry = pairs.sorted[i];
       const char* at = entry.record();
       const std::size_t key_bytes = entry.in_place() ? shape_.key_bytes : ReadLength(at);
@@ -235,12 +223,11 @@ class SortedPairs {
     absl::Status status = writer.Begin(static_cast<int>(section.consumer));
     const Entry* const end = section.sorted.get() + piece.end;
     // Of records that are not in place nobody knows how long they are.
-    const std::size_t shape_bytes = buffers_[0]->shape_.bytes();
-    const std::size_t last = std::min<std::size_t>(std::max<std::size_t>(shape_bytes, 1), 192) - 1;
+    const std::size_t last = LastPrefetched(shape().bytes());
     for (const Entry* next = section.sorted.get() + piece.begin; status.ok() && next != end;
          ++next) {
       if (static_cast<std::size_t>(end - next) > kAheadRecords) {
-        Prefetch(next[kAheadRecords].record(), last);
+        PrefetchRecord(next[kAheadRecords].record(), last);
       }
       status = Add(*next, writer);
     }

@@ -33,6 +33,7 @@ class InputFile {
   /// Makes Window give the bytes of the range where that is better than Read. Bytes that cannot be
   /// had while they are looked at are `filler`: nothing counts that was made of a window before
   /// another call, or CheckUnchanged, went well.
+  /// Less than `bytes_min` bytes are read.
   void Map(const InputRange& range, char filler, std::int64_t bytes_min = kMappedBytesMin);
   /// The address of bytes [offset, offset + bytes), valid until the next call; null where they are
   /// to be read. Requires: offsets that never fall, and bytes within the range.

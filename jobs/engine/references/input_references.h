@@ -13,6 +13,8 @@
 
 namespace weir {
 
+/// The mapped parts of the inputs that a map step keeps, by address (ADR 0063).
+///
 /// Thread-safety: const, any thread. Bounds: a few words for each input that is kept.
 /// Checked by: tests/unit/jobs/references_test.cc.
 class InputReferences {

@@ -1,6 +1,5 @@
 #include "jobs/engine/references/referenced_files.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -9,21 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "jobs/engine/references/reference_block.h"
+#include "jobs/engine/sections/prefetch_record.h"
 #include "jobs/engine/sections/record_lengths.h"
 #include "jobs/engine/sections/section_blocks.h"
 
 namespace weir {
 namespace {
-
-// How far ahead records are asked for, as where map steps write them.
-constexpr std::size_t kAheadRecords = 12;
-
-[[gnu::always_inline]] inline void Prefetch(const char* record, std::size_t last) {
-  constexpr std::size_t kCacheLineBytes = 64;
-  __builtin_prefetch(record);
-  __builtin_prefetch(record + kCacheLineBytes);
-  __builtin_prefetch(record + last);
-}
 
 class ReferencedSource : public RunSource {
  public:
@@ -79,14 +69,14 @@ class ReferencedSource : public RunSource {
 
   absl::Status Copy(char* out) {
     const std::size_t bytes = read_.shape.bytes();
-    const std::size_t last = std::min<std::size_t>(std::max<std::size_t>(bytes, 1), 192) - 1;
+    const std::size_t last = LastPrefetched(bytes);
     const std::size_t size = read_.entries.size();
     *out++ = static_cast<char>(BlockKind::kWholeRecords);
     for (std::size_t i = 0; i < size; ++i) {
       if (i + kAheadRecords < size) {
         const ReferenceBlock::Entry ahead = read_.entries[i + kAheadRecords];
         const char* const data = ahead.is_record() ? nullptr : opened_[ahead.file()].data;
-        if (data != nullptr) Prefetch(data + ahead.offset(), last);
+        if (data != nullptr) PrefetchRecord(data + ahead.offset(), last);
       }
       const ReferenceBlock::Entry entry = read_.entries[i];
       if (entry.is_record()) {
