@@ -33,6 +33,7 @@
 #include "jobs/engine/pieces/piece_sinks.h"
 #include "jobs/engine/references/input_references.h"
 #include "jobs/engine/references/referenced_files.h"
+#include "jobs/engine/references/referenced_sources.h"
 #include "jobs/engine/sections/merged_sections.h"
 #include "jobs/engine/sections/section_blocks.h"
 #include "jobs/engine/slot_work.h"
@@ -108,16 +109,13 @@ class GroupLayer {
   /// What a reduce step reads: groups, one after the other.
   class Results {
    public:
-    /// `inputs` outlives this.
-    Results(const Job& job, const ReferencedSources& inputs, StepContext& context)
-        : Results(job, inputs, inputs.sources(), context) {}
-    /// Of a piece of the inputs.
-    Results(const Job& job, const ReferencedSources& inputs,
-            const ReferencedSources::Sources& piece, StepContext& context)
+    /// `files`: of the records that `inputs` refer to. Both outlive this.
+    Results(const Job& job, const GroupPieces::Sources& inputs, const ReferencedFiles& files,
+            StepContext& context)
         : job_(job),
-          inputs_(inputs),
+          files_(files),
           merged_(
-              piece, [&context] { return context.cancelled(); }, SortKeyOf(job)) {}
+              inputs, [&context] { return context.cancelled(); }, SortKeyOf(job)) {}
 
     std::int64_t input_records() const { return merged_.records(); }
     std::int64_t memory_bytes() const { return 0; }
@@ -143,7 +141,7 @@ class GroupLayer {
           // A group that broke off is none that the job has to expect.
           if (values.damaged()) return DamagedSection();
           if (!merged_.status().ok()) return merged_.status();
-          if (absl::Status same = inputs_.CheckUnchanged(); !same.ok()) return same;
+          if (absl::Status same = files_.CheckUnchanged(); !same.ok()) return same;
           throw;
         }
         if (values.damaged()) return DamagedSection();
@@ -151,31 +149,32 @@ class GroupLayer {
       // Nor is what was made of such a group to blame.
       if (!merged_.status().ok()) return merged_.status();
       if (status.ok()) return status;
-      absl::Status same = inputs_.CheckUnchanged();
+      absl::Status same = files_.CheckUnchanged();
       return same.ok() ? status : same;
     }
 
    private:
     const Job& job_;
-    const ReferencedSources& inputs_;
+    const ReferencedFiles& files_;
     MergedSections merged_;
   };
 
   /// The same with what it reads.
   class StepResults {
    public:
-    StepResults(const Job& job, const ReferencedSources::Sources& inputs, StepContext& context)
-        : inputs_(inputs, context), results_(job, inputs_, context) {}
+    StepResults(const Job& job, const GroupPieces::Sources& inputs, StepContext& context)
+        : inputs_(inputs, files_, context), results_(job, inputs_.sources(), files_, context) {}
 
     std::int64_t input_records() const { return results_.input_records(); }
     std::int64_t memory_bytes() const { return results_.memory_bytes(); }
     template <typename Take>
     absl::Status Visit(int slot, const std::function<bool()>& stop, Take&& take) {
       absl::Status status = results_.Visit(slot, stop, std::forward<Take>(take));
-      return status.ok() ? inputs_.CheckUnchanged() : status;
+      return status.ok() ? files_.CheckUnchanged() : status;
     }
 
    private:
+    ReferencedFiles files_;
     const ReferencedSources inputs_;
     Results results_;
   };
@@ -244,29 +243,32 @@ class GroupLayer {
   /// Reduces to a part on all slots, in pieces of the keys.
   absl::StatusOr<StepTotals> ReduceToPart(const ReduceOrder& order, PartSink& sink,
                                           StepContext& context) const {
-    const ReferencedSources inputs(order.inputs, context);
+    ReferencedFiles files;
     if (context.slots().num_slots() == 1) {
-      Results results(job_, inputs, context);
+      const ReferencedSources inputs(order.inputs, files, context);
+      Results results(job_, inputs.sources(), files, context);
       PartText text(sink);
       absl::Status status = FormatInto(results, text);
-      if (status.ok()) status = inputs.CheckUnchanged();
+      if (status.ok()) status = files.CheckUnchanged();
       if (!status.ok()) return status;
       return StepTotals{results.input_records(), text.records()};
     }
     SharedPart part{sink, {}};
     std::atomic<std::int64_t> input_records = 0;
     std::atomic<std::int64_t> output_records = 0;
-    absl::Status status = MergeOnSlots(inputs.sources(), context,
-                                       [&](const GroupPieces::Sources& piece, PieceTurn& turn) {
-                                         Results results(job_, inputs, piece, context);
-                                         PiecePartSink piece_sink(part, turn);
-                                         PartText text(piece_sink, part.spare);
-                                         absl::Status written = FormatInto(results, text);
-                                         input_records += results.input_records();
-                                         output_records += text.records();
-                                         return written.ok() ? piece_sink.Finish() : written;
-                                       });
-    if (status.ok()) status = inputs.CheckUnchanged();
+    absl::Status status = MergeOnSlots(
+        order.inputs, context,
+        [&](const GroupPieces::Sources& piece, PieceTurn& turn) {
+          Results results(job_, piece, files, context);
+          PiecePartSink piece_sink(part, turn);
+          PartText text(piece_sink, part.spare);
+          absl::Status written = FormatInto(results, text);
+          input_records += results.input_records();
+          output_records += text.records();
+          return written.ok() ? piece_sink.Finish() : written;
+        },
+        &files);
+    if (status.ok()) status = files.CheckUnchanged();
     if (!status.ok()) return status;
     return StepTotals{input_records, output_records};
   }

@@ -8,6 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "jobs/engine/references/reference_block.h"
+#include "jobs/engine/references/referenced_sources.h"
 #include "jobs/engine/sections/record_lengths.h"
 #include "jobs/engine/sections/section_blocks.h"
 
@@ -67,10 +69,11 @@ std::optional<std::string_view> TakeRecord(std::string_view& left) {
 }  // namespace
 
 GroupPieces::GroupPieces(const Sources& sources, std::int64_t held_bytes,
-                         std::int64_t held_bytes_max)
+                         std::int64_t held_bytes_max, ReferencedFiles* files, StepContext& context)
     : share_(static_cast<std::size_t>(held_bytes) / std::max<std::size_t>(sources.size(), 1)),
       held_bytes_max_(static_cast<std::size_t>(held_bytes_max)) {
   for (const auto& source : sources) producers_.emplace_back().source = source.get();
+  if (files != nullptr && context.refers_to_input()) finder_.emplace(*files, context);
 }
 
 // Without much room beside what is in it.
@@ -85,12 +88,30 @@ absl::StatusOr<bool> GroupPieces::TakeBlock(RunSource& source, std::string& bloc
   return more;
 }
 
+bool GroupPieces::Look(Block& block, std::string& last_key) {
+  if (IsOfReferences(block.bytes)) {
+    if (!finder_ || !finder_->Begin(block.bytes).ok()) return false;
+    block.whole_bytes = finder_->block().stands_for_bytes;
+    return finder_->FindLastKey(last_key).ok();
+  }
+  std::string_view left = std::string_view(block.bytes).substr(1);
+  if (KindOf(block.bytes) != BlockKind::kWholeRecords || left.empty()) return false;
+  std::string_view last;
+  while (!left.empty()) {
+    const std::optional<std::string_view> key = TakeRecord(left);
+    if (!key) return false;
+    last = *key;
+  }
+  last_key = last;
+  return true;
+}
+
 // The blocks up to the end of a record, and the key of that.
 bool GroupPieces::HoldUnit(Producer& producer) {
   Unit& unit = producer.held.emplace_back();
   while (true) {
-    std::string block;
-    const absl::StatusOr<bool> more = TakeBlock(*producer.source, block);
+    Block block;
+    const absl::StatusOr<bool> more = TakeBlock(*producer.source, block.bytes);
     if (!more.ok()) producer.error = more.status();
     if (!more.ok() || !*more) {
       producer.ended = true;
@@ -98,36 +119,28 @@ bool GroupPieces::HoldUnit(Producer& producer) {
       if (unit.blocks.empty()) producer.held.pop_back();
       return whole;
     }
-    const std::string& held = unit.blocks.emplace_back(std::move(block));
-    producer.held_bytes += held.size();
-    held_bytes_ += held.size();
-    if (held_bytes_ > held_bytes_max_) return false;
-    if (KindOf(held) == BlockKind::kRecordPart) {
-      // A record beyond the limit is for who reads it to refuse.
-      if (producer.held_bytes > share_ + static_cast<std::size_t>(2 * kBlockBytesMax)) return false;
-      continue;
-    }
-    break;
+    const BlockKind kind = KindOf(block.bytes);
+    const bool part = kind == BlockKind::kRecordPart || kind == BlockKind::kRecordLastPart;
+    block.whole_bytes = block.bytes.size();
+    const bool known = part || Look(block, unit.last_key);
+    producer.held_bytes += block.whole_bytes;
+    held_bytes_ += block.whole_bytes;
+    unit.blocks.push_back(std::move(block));
+    if (held_bytes_ > held_bytes_max_ || !known) return false;
+    // Parts end with the last one of their record.
+    if (!part) return unit.blocks.size() == 1;
+    if (kind == BlockKind::kRecordLastPart) break;
+    // A record beyond the limit is for who reads it to refuse.
+    if (producer.held_bytes > share_ + static_cast<std::size_t>(2 * kBlockBytesMax)) return false;
   }
-  // Of a long record the key may be longer than its first block: such ones are not cut.
-  std::string_view left = std::string_view(unit.blocks.front()).substr(1);
-  if (KindOf(unit.blocks.back()) == BlockKind::kRecordLastPart) {
-    std::size_t key_bytes = 0;
-    std::size_t value_bytes = 0;
-    if (!TakeLength(left, key_bytes) || !TakeLength(left, value_bytes) || key_bytes > left.size()) {
-      return false;
-    }
-    unit.last_key = left.substr(0, key_bytes);
-    return true;
+  // The key may be longer than the first part: such records are not cut.
+  std::string_view left = std::string_view(unit.blocks.front().bytes).substr(1);
+  std::size_t key_bytes = 0;
+  std::size_t value_bytes = 0;
+  if (!TakeLength(left, key_bytes) || !TakeLength(left, value_bytes) || key_bytes > left.size()) {
+    return false;
   }
-  if (unit.blocks.size() > 1 || left.empty()) return false;
-  std::string_view last;
-  while (!left.empty()) {
-    const std::optional<std::string_view> key = TakeRecord(left);
-    if (!key) return false;
-    last = *key;
-  }
-  unit.last_key = last;
+  unit.last_key = left.substr(0, key_bytes);
   return true;
 }
 
@@ -145,47 +158,78 @@ bool GroupPieces::Hold(Producer& producer) {
   return true;
 }
 
-void GroupPieces::Take(Producer& producer, std::string block, std::vector<std::string>& taken) {
-  producer.held_bytes -= block.size();
-  held_bytes_ -= block.size();
-  piece_bytes_ += block.size();
-  taken.push_back(std::move(block));
+void GroupPieces::Take(Producer& producer, Block block, std::vector<std::string>& taken) {
+  producer.held_bytes -= block.whole_bytes;
+  held_bytes_ -= block.whole_bytes;
+  piece_bytes_ += block.whole_bytes;
+  taken.push_back(std::move(block.bytes));
 }
 
-void GroupPieces::TakeBefore(Producer& producer, std::string_view end,
-                             std::vector<std::string>& taken) {
+absl::Status GroupPieces::TakeBefore(Producer& producer, std::string_view end,
+                                     std::vector<std::string>& taken) {
   while (!producer.held.empty()) {
     Unit& unit = producer.held.front();
     if (unit.last_key < end) {
-      for (std::string& block : unit.blocks) Take(producer, std::move(block), taken);
+      for (Block& block : unit.blocks) Take(producer, std::move(block), taken);
       producer.held.pop_front();
       continue;
     }
-    std::string& block = unit.blocks.front();
-    if (KindOf(block) != BlockKind::kWholeRecords) return;
-    std::string_view left = std::string_view(block).substr(1);
-    std::size_t begin = block.size() - left.size();
-    while (true) {
-      const std::optional<std::string_view> key = TakeRecord(left);
-      if (!key || *key >= end) break;
-      begin = block.size() - left.size();
+    Block first;
+    const absl::StatusOr<bool> any = Cut(unit.blocks.front(), end, first);
+    if (!any.ok()) return any.status();
+    if (*any) {
+      producer.held_bytes += 1;  // both have a kind
+      held_bytes_ += 1;
+      Take(producer, std::move(first), taken);
     }
-    if (begin == 1) return;
-    // The smaller one is copied, so that neither has much more room than it needs.
-    std::string other = spare_->TakeFor(std::min(begin, block.size() - begin + 1));
-    if (begin >= block.size() / 2) {
-      other.assign(block, 0, 1).append(block, begin);
-      block.resize(begin);
-      std::swap(block, other);
-    } else {
-      other.assign(block, 0, begin);
-      block.erase(1, begin - 1);
-    }
-    producer.held_bytes += 1;  // both have a kind
-    held_bytes_ += 1;
-    Take(producer, std::move(other), taken);
-    return;
+    break;
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> GroupPieces::Cut(Block& block, std::string_view end, Block& first) {
+  if (IsOfReferences(block.bytes)) return CutReferences(block, end, first);
+  if (KindOf(block.bytes) == BlockKind::kWholeRecords) return CutRecords(block, end, first);
+  return false;
+}
+
+absl::StatusOr<bool> GroupPieces::CutReferences(Block& block, std::string_view end, Block& first) {
+  if (absl::Status legal = finder_->Begin(block.bytes); !legal.ok()) return legal;
+  const absl::StatusOr<std::size_t> count = finder_->CountBefore(end);
+  if (!count.ok()) return count.status();
+  // The last one does not come before it, unless the block is not sorted.
+  if (*count == 0 || *count == finder_->block().entries.size()) return false;
+  Block rest{spare_->Take()};
+  first.bytes = spare_->Take();
+  first.whole_bytes = CutReferenceBlock(finder_->block(), *count, first.bytes, rest.bytes);
+  rest.whole_bytes = block.whole_bytes - first.whole_bytes + 1;
+  spare_->Return(std::exchange(block, std::move(rest)).bytes);
+  return true;
+}
+
+bool GroupPieces::CutRecords(Block& block, std::string_view end, Block& first) {
+  std::string& bytes = block.bytes;
+  std::string_view left = std::string_view(bytes).substr(1);
+  std::size_t begin = 1;
+  while (true) {
+    const std::optional<std::string_view> key = TakeRecord(left);
+    if (!key || *key >= end) break;
+    begin = bytes.size() - left.size();
+  }
+  if (begin == 1) return false;
+  // The smaller one is copied, so that neither has much more room than it needs.
+  first.bytes = spare_->TakeFor(std::min(begin, bytes.size() - begin + 1));
+  if (begin >= bytes.size() / 2) {
+    first.bytes.assign(bytes, 0, 1).append(bytes, begin);
+    bytes.resize(begin);
+    std::swap(bytes, first.bytes);
+  } else {
+    first.bytes.assign(bytes, 0, begin);
+    bytes.erase(1, begin - 1);
+  }
+  first.whole_bytes = first.bytes.size();
+  block.whole_bytes = bytes.size();
+  return true;
 }
 
 void GroupPieces::TakeRest(Sources& piece) {
@@ -194,7 +238,7 @@ void GroupPieces::TakeRest(Sources& piece) {
   for (Producer& producer : producers_) {
     std::vector<std::string> blocks;
     for (Unit& unit : producer.held) {
-      for (std::string& block : unit.blocks) Take(producer, std::move(block), blocks);
+      for (Block& block : unit.blocks) Take(producer, std::move(block), blocks);
     }
     piece.push_back(std::make_unique<HeldBlocks>(
         std::move(blocks), spare_, producer.ended ? nullptr : producer.source, producer.error));
@@ -225,10 +269,15 @@ bool GroupPieces::Next(Sources& piece) {
   piece.clear();
   for (Producer& producer : producers_) {
     std::vector<std::string> taken;
-    TakeBefore(producer, end, taken);
-    any = any || !taken.empty();
+    // A piece that lacks some records of its keys must not be reduced: it begins with the error.
+    absl::Status status = TakeBefore(producer, end, taken);
+    if (!status.ok()) {
+      taken.clear();
+      all_given_ = true;
+    }
+    any = any || !taken.empty() || all_given_;
     piece.push_back(
-        std::make_unique<HeldBlocks>(std::move(taken), spare_, nullptr, absl::OkStatus()));
+        std::make_unique<HeldBlocks>(std::move(taken), spare_, nullptr, std::move(status)));
   }
   if (!any) TakeRest(piece);
   return true;
@@ -279,11 +328,13 @@ class PiecesUnderWay {
 
 absl::Status MergeOnSlots(
     const GroupPieces::Sources& sources, StepContext& context,
-    const std::function<absl::Status(const GroupPieces::Sources& piece, PieceTurn& turn)>& reduce) {
+    const std::function<absl::Status(const GroupPieces::Sources& piece, PieceTurn& turn)>& reduce,
+    ReferencedFiles* files) {
   const std::int64_t most_bytes =
       context.memory_bytes() > 0 ? context.memory_bytes() / 4 : kGroupPiecesBytes;
   // Half for the pieces, half for what the next one is cut from.
-  GroupPieces pieces(sources, std::min(kHeldGroupBytes, most_bytes / 4), most_bytes / 2);
+  GroupPieces pieces(sources, std::min(kHeldGroupBytes, most_bytes / 4), most_bytes / 2, files,
+                     context);
   PiecesUnderWay under_way(most_bytes / 2);
   PieceTurns cuts;
   return MakePiecesUntil(context, [&](int piece, PieceTurn& turn) -> absl::StatusOr<bool> {
@@ -301,7 +352,9 @@ absl::Status MergeOnSlots(
     if (more) mine.Begin(pieces.piece_bytes());
     cuts.EndTurn(piece, more ? absl::OkStatus() : absl::AbortedError("all pieces were given"));
     if (!more) return false;
-    absl::Status reduced = reduce(cut, turn);
+    std::optional<ReferencedSources> whole;
+    if (files != nullptr) whole.emplace(cut, *files, context);
+    absl::Status reduced = reduce(whole ? whole->sources() : cut, turn);
     if (!reduced.ok()) return reduced;
     return true;
   });

@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,8 @@
 #include "jobs/api/program.h"
 #include "jobs/engine/pieces/piece_order.h"
 #include "jobs/engine/pieces/spare_texts.h"
+#include "jobs/engine/references/record_finder.h"
+#include "jobs/engine/references/referenced_files.h"
 
 namespace weir {
 
@@ -42,7 +45,9 @@ class GroupPieces {
  public:
   using Sources = std::vector<std::unique_ptr<RunSource>>;
 
-  GroupPieces(const Sources& sources, std::int64_t held_bytes, std::int64_t held_bytes_max);
+  /// `files`: where records are that blocks refer to; null: such blocks are damage.
+  GroupPieces(const Sources& sources, std::int64_t held_bytes, std::int64_t held_bytes_max,
+              ReferencedFiles* files, StepContext& context);
 
   /// Gives the next piece: a source for each producer, in their order. False when all were given.
   bool Next(Sources& piece);
@@ -50,9 +55,14 @@ class GroupPieces {
   std::int64_t piece_bytes() const { return static_cast<std::int64_t>(piece_bytes_); }
 
  private:
-  // Blocks of whole records, or the parts of one long record.
+  struct Block {
+    std::string bytes;
+    std::size_t whole_bytes = 0;  // of the block that it is or stands for
+  };
+
+  // A block of whole records, or the parts of one long record.
   struct Unit {
-    std::vector<std::string> blocks;
+    std::vector<Block> blocks;
     std::string last_key;
   };
 
@@ -67,27 +77,39 @@ class GroupPieces {
   // False when the rest cannot be cut.
   bool Hold(Producer& producer);
   bool HoldUnit(Producer& producer);
+  // Finds the last key of a block of whole records, or of references to them, and how many bytes
+  // that is; false where it is neither.
+  bool Look(Block& block, std::string& last_key);
   absl::StatusOr<bool> TakeBlock(RunSource& source, std::string& block);
-  void TakeBefore(Producer& producer, std::string_view end, std::vector<std::string>& taken);
-  void Take(Producer& producer, std::string block, std::vector<std::string>& taken);
+  // Takes what comes before a key. Errors: those of finding where that is.
+  absl::Status TakeBefore(Producer& producer, std::string_view end,
+                          std::vector<std::string>& taken);
+  // Parts a block; what comes before `end` becomes `first`. False where nothing does.
+  absl::StatusOr<bool> Cut(Block& block, std::string_view end, Block& first);
+  absl::StatusOr<bool> CutReferences(Block& block, std::string_view end, Block& first);
+  bool CutRecords(Block& block, std::string_view end, Block& first);
+  void Take(Producer& producer, Block block, std::vector<std::string>& taken);
   void TakeRest(Sources& piece);
 
   const std::shared_ptr<SpareTexts> spare_ = std::make_shared<SpareTexts>();
   const std::size_t share_;  // of held_bytes, of each producer
   const std::size_t held_bytes_max_;
-  std::size_t held_bytes_ = 0;   // of all producers
-  std::size_t piece_bytes_ = 0;  // of the piece that was given last
+  std::optional<RecordFinder> finder_;  // none where blocks must not refer to anything
+  std::size_t held_bytes_ = 0;          // of all producers
+  std::size_t piece_bytes_ = 0;         // of the piece that was given last
   std::vector<Producer> producers_;
   bool all_given_ = false;
 };
 
 /// Merges the sections on all slots: calls reduce(piece, turn) for the sources of each piece, and
-/// hands on in order (MakePieces). Errors: as MakePieces.
-/// Bounds: kGroupPiecesBytes and one block, whatever the number of slots: while pieces that are
+/// hands on in order (MakePieces). Errors: as MakePieces. `files`: of the records that blocks of
+/// the sources refer to, which pieces hold whole; null: such blocks are damage. Bounds:
+/// kGroupPiecesBytes and one block, whatever the number of slots: while pieces that are
 ///   reduced take half of that, no further one is cut.
 /// Checked by: tests/unit/jobs/group_pieces_test.cc, piece_memory_test.cc.
 absl::Status MergeOnSlots(
     const GroupPieces::Sources& sources, StepContext& context,
-    const std::function<absl::Status(const GroupPieces::Sources& piece, PieceTurn& turn)>& reduce);
+    const std::function<absl::Status(const GroupPieces::Sources& piece, PieceTurn& turn)>& reduce,
+    ReferencedFiles* files = nullptr);
 
 }  // namespace weir

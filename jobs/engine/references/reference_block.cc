@@ -105,10 +105,14 @@ std::string_view ReferenceBlockBuilder::Finish() {
   return block_;
 }
 
+bool IsOfReferences(std::string_view block) {
+  return !block.empty() && block.front() == static_cast<char>(BlockKind::kReferences);
+}
+
 absl::Status ReadReferenceBlock(std::string_view block, ReferenceBlock& read) {
   read.block = block;
   read.files.clear();
-  if (block.empty() || block.front() != static_cast<char>(BlockKind::kReferences)) return Illegal();
+  if (!IsOfReferences(block)) return Illegal();
   std::string_view left = block.substr(1);
   std::size_t list_bytes = 0;
   if (!TakeLength(left, read.shape.key_bytes) || !TakeLength(left, read.shape.value_bytes) ||
@@ -120,6 +124,7 @@ absl::Status ReadReferenceBlock(std::string_view block, ReferenceBlock& read) {
   while (!list.empty()) {
     if (!TakeFile(list, read.files.emplace_back())) return Illegal();
   }
+  read.entries_at = static_cast<std::size_t>(left.data() - block.data());
   read.entries.resize(left.size() / kNumberBytes);
   std::size_t num_entries = 0;
   std::size_t num_references = 0;
@@ -154,6 +159,22 @@ absl::Status ReadReferenceBlock(std::string_view block, ReferenceBlock& read) {
 std::string_view ReferenceBlock::RecordOf(Entry entry) const {
   const char* const length = block.data() + entry.offset();
   return {length + kNumberBytes, NumberAt(length) & ~Entry::kIsRecord};
+}
+
+std::size_t CutReferenceBlock(const ReferenceBlock& read, std::size_t count, std::string& first,
+                              std::string& rest) {
+  const std::size_t record_bytes = EncodedBytes(read.shape);
+  std::size_t at = read.entries_at;
+  std::size_t stands_for_bytes = 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Entry entry = read.entries[i];
+    const std::size_t held_bytes = entry.is_record() ? read.RecordOf(entry).size() : 0;
+    at += kNumberBytes + held_bytes;
+    stands_for_bytes += entry.is_record() ? held_bytes : record_bytes;
+  }
+  first.assign(read.block.substr(0, at));
+  rest.assign(read.block.substr(0, read.entries_at)).append(read.block.substr(at));
+  return stands_for_bytes;
 }
 
 InputRange FileOf(std::string_view entry) {

@@ -90,13 +90,23 @@ struct ReferenceBlock {
   RecordShape shape;
   std::vector<std::string_view> files;  // their entries in the list, for FileOf
   std::vector<Entry> entries;
+  std::size_t entries_at = 0;  // where in the block the first one is
   std::size_t stands_for_bytes = 0;
   std::string_view block;
 };
 
+/// Whether a block is one of those.
+bool IsOfReferences(std::string_view block);
+
 /// Reads a block. `read` is used again; what it holds points into `block`. Errors: kDataLoss for
 /// whatever no builder makes, and for what stands for more than kBlockBytesMax.
 absl::Status ReadReferenceBlock(std::string_view block, ReferenceBlock& read);
+
+/// Cuts a block behind its first `count` records: `first` and `rest` become blocks of their own.
+/// Returns what the first one stands for; the rest stands for one byte more than what is left.
+/// Requires: 0 < count < read.entries.size().
+std::size_t CutReferenceBlock(const ReferenceBlock& read, std::size_t count, std::string& first,
+                              std::string& rest);
 
 /// Reads one of ReferenceBlock::files.
 InputRange FileOf(std::string_view entry);

@@ -1,19 +1,18 @@
 #pragma once
 
-// Finds the records of the input that blocks refer to. Upstream: sections of runs.
-// Downstream: who merges them, which sees whole records only.
+// The files that blocks of a step's inputs refer to. Upstream: reference_block.h. Downstream:
+// record_finder.h.
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "jobs/api/program.h"
 #include "jobs/engine/input/input_file.h"
 
 namespace weir {
@@ -52,30 +51,6 @@ class ReferencedFiles {
  private:
   mutable std::mutex mutex_;  // guards files_
   std::map<std::string, std::unique_ptr<File>, std::less<>> files_;
-};
-
-/// Sections of runs whose blocks hold whole records, wherever these came from.
-///
-/// Where the step is not told of references (StepContext::refers_to_input), blocks are passed on as
-/// they are, and whoever reads one of references finds it damaged: a run of others must not say
-/// which files are read here.
-///
-/// Thread-safety: each source one thread at a time, several at once.
-/// Checked by: tests/unit/jobs/references_test.cc.
-class ReferencedSources {
- public:
-  using Sources = std::vector<std::unique_ptr<RunSource>>;
-
-  /// Both outlive this.
-  ReferencedSources(const Sources& sources, StepContext& context);
-
-  const Sources& sources() const { return whole_.empty() ? given_ : whole_; }
-  absl::Status CheckUnchanged() const { return files_.CheckUnchanged(); }
-
- private:
-  const Sources& given_;
-  ReferencedFiles files_;
-  Sources whole_;  // around those; none where nothing is referred to
 };
 
 }  // namespace weir

@@ -75,7 +75,7 @@ void MergedSections::Release() {
   }
   if (heap_.size() == 2) {
     if (Before(heap_[1], first)) std::swap(first, heap_[1]);
-  } else {
+  } else if (heap_.size() > 2) {
     SiftDown(0);
   }
   in_group_ = !heap_.empty() && status_.ok() && heap_.front().prefix == key_prefix_ &&

@@ -44,10 +44,15 @@ PIPELINES = {
 }
 
 
-def weir(args, job, source, folder):
-    output = os.path.join(folder, "weir.out")
-    return Program("weir", [args.weir, "run", job, source, "-o", output, "--overwrite", "--quiet", "--no-history",
-                            "--work-dir", folder, "--workers", "2", *JOB_FLAGS.get(job, [])], output)
+def weir(args, job, source, folder, name="weir", shape=("--workers", "2")):
+    output = os.path.join(folder, name + ".out")
+    return Program(name, [args.weir, "run", job, source, "-o", output, "--overwrite", "--quiet", "--no-history",
+                          "--work-dir", folder, *shape, *JOB_FLAGS.get(job, [])], output)
+
+
+def weir_of_slots(args, job, source, folder):
+    """The same with both threads in one worker, which should be as good (report.py)."""
+    return weir(args, job, source, folder, "slots", ("--workers", "1", "--slots", "2"))
 
 
 def limit(args, job, source, folder):

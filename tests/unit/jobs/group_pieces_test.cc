@@ -59,7 +59,8 @@ Groups AtOnce(const std::vector<MemoryRun>& runs) {
 // The groups of all pieces, and how many those are.
 std::pair<Groups, int> InPieces(const std::vector<MemoryRun>& runs, std::int64_t held_bytes) {
   const GroupPieces::Sources sources = SectionsOf(runs, 0);
-  GroupPieces pieces(sources, held_bytes, 64 << 20);
+  RecordingContext context(1);
+  GroupPieces pieces(sources, held_bytes, 64 << 20, nullptr, context);
   GroupPieces::Sources piece;
   Groups groups;
   int num_pieces = 0;

@@ -3,12 +3,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
-#include <rapidcheck/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -22,11 +21,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "jobs/api/step_error.h"
+#include "jobs/engine/group_pieces.h"
 #include "jobs/engine/input/page_guard.h"
 #include "jobs/engine/make_program.h"
+#include "jobs/engine/references/record_finder.h"
 #include "jobs/engine/references/reference_block.h"
 #include "jobs/engine/references/referenced_files.h"
-#include "jobs/engine/sections/record_lengths.h"
+#include "jobs/engine/sections/section_blocks.h"
 #include "jobs/testing/in_process_job.h"
 #include "tests/unit/jobs/memory_file.h"
 #include "tests/unit/jobs/sort_records.h"
@@ -273,99 +274,7 @@ TEST(InputReferences, AreFoundWithinWhatIsMappedOnly) {
   EXPECT_EQ(references.Find(at + 250, 1), nullptr);
 }
 
-std::string Encoded(std::string_view key, std::string_view value) {
-  std::string record;
-  AppendLength(key.size(), record);
-  AppendLength(value.size(), record);
-  return record.append(key).append(value);
-}
-
-RC_GTEST_PROP(ReferenceBlock, SaysWhatWasPutIn, ()) {
-  const RecordShape shape{*rc::gen::inRange<std::size_t>(0, 200),
-                          *rc::gen::inRange<std::size_t>(0, 200)};
-  std::vector<InputRange> files;
-  for (int i = 0, n = *rc::gen::inRange(1, 5); i < n; ++i) {
-    files.push_back(
-        {absl::StrCat("/in put/", std::string(static_cast<std::size_t>(i) * 70, 'p'), i),
-         0,
-         i,
-         i,
-         {-i, i + 1, ~std::uint64_t{0}, 1}});
-  }
-  ReferenceBlockBuilder builder(shape);
-  struct Put {
-    std::size_t file;
-    std::int64_t offset;
-    std::string encoded;
-  };
-  // Twice: nothing is left of the block before.
-  for (int round = 0; round < 2; ++round) {
-    std::vector<std::uint64_t> begins;
-    for (const InputRange& file : files) begins.push_back(builder.AddFile(file).value());
-    std::vector<Put> put;
-    for (int i = 0, n = *rc::gen::inRange(1, 50); i < n; ++i) {
-      if (*rc::gen::inRange(0, 4) == 0) {
-        put.push_back({0, 0, Encoded(std::string(static_cast<std::size_t>(i) * 9, 'k'), "value")});
-        builder.AddRecord(put.back().encoded);
-      } else {
-        put.push_back({*rc::gen::inRange<std::size_t>(0, files.size()),
-                       *rc::gen::inRange<std::int64_t>(0, ReferenceBlockBuilder::kOffsetEnd), ""});
-        builder.AddReference(begins[put.back().file] +
-                             static_cast<std::uint64_t>(put.back().offset));
-      }
-    }
-    RC_ASSERT(builder.records() == std::ssize(put));
-    const std::size_t stands_for = builder.stands_for_bytes();
-    const std::string block(builder.Finish());
-    ReferenceBlock read;
-    RC_ASSERT(ReadReferenceBlock(block, read).ok());
-    RC_ASSERT(read.stands_for_bytes == stands_for);
-    RC_ASSERT(read.shape.key_bytes == shape.key_bytes);
-    RC_ASSERT(read.shape.value_bytes == shape.value_bytes);
-    RC_ASSERT(read.entries.size() == put.size());
-    for (std::size_t i = 0; i < put.size(); ++i) {
-      const ReferenceBlock::Entry entry = read.entries[i];
-      RC_ASSERT(entry.is_record() == !put[i].encoded.empty());
-      if (entry.is_record()) {
-        RC_ASSERT(read.RecordOf(entry) == put[i].encoded);
-        continue;
-      }
-      RC_ASSERT(entry.offset() == put[i].offset);
-      const InputRange found = FileOf(read.files[entry.file()]);
-      const InputRange& file = files[put[i].file];
-      RC_ASSERT(found.path == file.path && found.file_bytes == file.file_bytes &&
-                found.version.modified_ns == file.version.modified_ns &&
-                found.version.changed_ns == file.version.changed_ns &&
-                found.version.inode == file.version.inode &&
-                found.version.device == file.version.device);
-    }
-    // Whatever is cut off or changed: an error, or entries that lie within the block.
-    std::string broken = block.substr(0, *rc::gen::inRange<std::size_t>(0, block.size()));
-    if (!broken.empty()) broken[*rc::gen::inRange<std::size_t>(0, broken.size())] ^= 0x55;
-    const auto exact = std::make_unique<char[]>(broken.size());  // for AddressSanitizer
-    std::copy(broken.begin(), broken.end(), exact.get());
-    if (ReadReferenceBlock({exact.get(), broken.size()}, read).ok()) {
-      std::size_t bytes = 0;
-      for (const ReferenceBlock::Entry entry : read.entries) {
-        RC_ASSERT(entry.is_record() || entry.file() < read.files.size());
-        if (!entry.is_record()) continue;
-        for (const char byte : read.RecordOf(entry)) bytes += byte != 0;
-      }
-      RC_ASSERT(bytes <= broken.size());
-      for (const std::string_view file : read.files) FileOf(file);
-    }
-  }
-}
-
-TEST(ReferenceBlock, StandsForNoMoreThanABlockMayHave) {
-  ReferenceBlockBuilder builder({10, 90});
-  const std::uint64_t begin = builder.AddFile({"/input", 0, 1'000'000, 1'000'000}).value();
-  for (std::uint64_t i = 0; i < 11'000; ++i) builder.AddReference(begin + i);
-  ReferenceBlock read;
-  EXPECT_TRUE(absl::IsDataLoss(ReadReferenceBlock(builder.Finish(), read)));
-}
-
-TEST(ReferenceBlock, ARecordThatReachesBeyondItsFileIsDamage) {
+TEST(References, ARecordThatReachesBeyondItsFileIsDamage) {
   const MemoryFile file(std::string(100'000, 'x'));
   for (const std::uint64_t offset : {99'900, 99'901}) {
     ReferenceBlockBuilder builder({10, 90});
@@ -377,6 +286,146 @@ TEST(ReferenceBlock, ARecordThatReachesBeyondItsFileIsDamage) {
     EXPECT_EQ(text.ok(), offset == 99'900) << text.status();
     EXPECT_EQ(absl::IsDataLoss(text.status()), offset == 99'901);
   }
+}
+
+/// What a run holds for its consumer, as a source.
+GroupPieces::Sources SourcesOf(const std::vector<MemoryRun>& runs) {
+  return testing::SectionsOf(runs, 0);
+}
+
+TEST(References, PiecesOfThemAreFoundByWhoReadsThem) {
+  const MemoryFile file(Records(60'000));
+  const std::int64_t middle = file.bytes() / 2;
+  std::vector<MemoryRun> runs;
+  runs.push_back(MapByReference({file.range(0, middle)}));
+  runs.push_back(MapByReference({file.range(middle, file.bytes())}));
+  for (const std::int64_t held_bytes : {1, 1 << 18, 1 << 20}) {
+    RecordingContext context(2);
+    context.input_is_shared = true;
+    ReferencedFiles files;
+    const GroupPieces::Sources sources = SourcesOf(runs);
+    GroupPieces pieces(sources, held_bytes, 64 << 20, &files, context);
+    GroupPieces::Sources piece;
+    std::int64_t references = 0;
+    std::int64_t stands_for = 0;
+    std::int64_t largest = 0;
+    int num_pieces = 0;
+    while (pieces.Next(piece)) {
+      ++num_pieces;
+      stands_for += pieces.piece_bytes();
+      largest = std::max(largest, pieces.piece_bytes());
+      for (const auto& source : piece) {
+        for (auto block = source->NextBlock(); block.ok() && !block->empty();
+             block = source->NextBlock()) {
+          EXPECT_TRUE(IsOfReferences({block->data(), block->size()}));
+          references += std::ssize(*block);
+        }
+      }
+    }
+    EXPECT_GT(num_pieces, 4);
+    EXPECT_LT(references, file.bytes() / 10);
+    EXPECT_GT(stands_for, file.bytes());
+    EXPECT_LT(largest, 2 * held_bytes + 4 * static_cast<std::int64_t>(kBlockFillBytes));
+  }
+}
+
+TEST(References, AreCutBetweenKeysOnly) {
+  // Each key some times, so that blocks end within groups.
+  const MemoryFile file(Records(60'000));
+  const std::int64_t middle = file.bytes() / 3;
+  std::vector<MemoryRun> runs;
+  runs.push_back(MapByReference({file.range(0, middle)}));
+  runs.push_back(MapByReference({file.range(middle, file.bytes())}));
+  std::vector<std::string> texts;
+  for (const int slots : {1, 2, 5}) {
+    RecordingContext context(slots);
+    context.input_is_shared = true;
+    ReduceOrder order;
+    order.inputs = SourcesOf(runs);
+    TextSink sink;
+    const auto totals =
+        MakeJobProgram(SortRecords())->ReduceToPart(std::move(order), sink, context);
+    ASSERT_TRUE(totals.ok()) << totals.status();
+    EXPECT_EQ(totals->input_records, 60'000);
+    texts.push_back(std::move(sink.text));
+  }
+  EXPECT_TRUE(texts[0] == texts[1]);
+  EXPECT_TRUE(texts[0] == texts[2]);
+}
+
+TEST(RecordFinder, CountsWhatComesBeforeAKey) {
+  const std::string text = Records(2'000);
+  const MemoryFile mapped(text);
+  const ScratchFile small(text.substr(0, 5'000));  // is read
+  for (const InputRange& range : {mapped.range(), small.range()}) {
+    const MemoryRun run = MapByReference({range});
+    RecordingContext context(1);
+    ReferencedFiles files;
+    RecordFinder finder(files, context);
+    std::string last;
+    std::int64_t records = 0;
+    for (const std::string& block : run.sections().at(0)) {
+      if (!IsOfReferences(block)) continue;  // the last record of a file
+      ASSERT_TRUE(finder.Begin(block).ok());
+      std::string whole(finder.block().stands_for_bytes, '\0');
+      ASSERT_TRUE(finder.FindAll(whole.data()).ok());
+      std::vector<std::string> keys;
+      for (std::size_t at = 3; at < whole.size(); at += kRecord + 2) {
+        keys.push_back(whole.substr(at, SortRecords::kRecordKeyBytes));
+      }
+      ASSERT_EQ(keys.size(), finder.block().entries.size());
+      ASSERT_TRUE(finder.FindLastKey(last).ok());
+      EXPECT_EQ(last, keys.back());
+      records += std::ssize(keys);
+      keys.push_back("");
+      keys.push_back("~");
+      for (const std::string& key : keys) {
+        const auto count = finder.CountBefore(key);
+        ASSERT_TRUE(count.ok()) << count.status();
+        EXPECT_EQ(*count, static_cast<std::size_t>(
+                              std::lower_bound(keys.begin(), keys.end() - 2, key) - keys.begin()));
+      }
+    }
+    EXPECT_GT(records, range.file_bytes / kRecord - 2);
+  }
+}
+
+// Cutting looks at a few records. One that is not there is damage, and nothing that lacks it is
+// reduced.
+TEST(References, WhatCannotBeCutIsNotReduced) {
+  const MemoryFile file(Records(60'000));
+  const auto runs = std::vector{MapByReference({file.range()})};
+  std::vector<std::string> blocks = runs[0].sections().at(0);
+  ASSERT_GT(blocks.size(), 10U);
+  // The first piece ends within this block: all but its last record, which is looked at when it is
+  // held.
+  ReferenceBlock read;
+  std::string& broken = blocks[4];
+  ASSERT_TRUE(ReadReferenceBlock(broken, read).ok());
+  for (std::size_t i = 0; i + 1 < read.entries.size(); ++i)
+    broken[read.entries_at + 8 * i + 5] = 0x7f;
+  RecordingContext context(2);
+  context.input_is_shared = true;
+  ReferencedFiles files;
+  GroupPieces::Sources sources;
+  sources.push_back(std::make_unique<MemorySource>(blocks));
+  std::atomic<int> reduced = 0;
+  const absl::Status status = MergeOnSlots(
+      sources, context,
+      [&](const GroupPieces::Sources& piece, PieceTurn&) -> absl::Status {
+        for (const auto& source : piece) {
+          auto block = source->NextBlock();
+          for (; block.ok() && !block->empty(); block = source->NextBlock()) {
+            EXPECT_EQ(static_cast<BlockKind>(block->front()), BlockKind::kWholeRecords);
+            ++reduced;
+          }
+          if (!block.ok()) return block.status();
+        }
+        return absl::OkStatus();
+      },
+      &files);
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_EQ(reduced, 0);
 }
 
 }  // namespace
