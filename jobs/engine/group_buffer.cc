@@ -52,6 +52,22 @@ GroupBuffer::GroupBuffer(ValueOrder value_order, RecordShape shape,
   AppendLength(shape.value_bytes, shape_lengths_);
 }
 
+inline void GroupBuffer::AddEntry(int consumer, std::size_t record_bytes, Entry entry) {
+  const auto index = static_cast<std::size_t>(consumer);
+  if (index >= consumers_.size()) [[unlikely]]
+    AddConsumer(index);
+  Pairs& pairs = consumers_[index];
+  if (pairs.next == pairs.end) [[unlikely]]
+    AddChunk(pairs);
+  *pairs.next++ = entry;
+  pairs.bytes += record_bytes;
+  pairs.low = std::min(pairs.low, entry.prefix);
+  pairs.high = std::max(pairs.high, entry.prefix);
+  ++size_;
+}
+
+void GroupBuffer::AddConsumer(std::size_t consumer) { consumers_.resize(consumer + 1); }
+
 void GroupBuffer::Add(int consumer, std::string_view key, std::string_view value,
                       std::string_view sort_key) {
   std::size_t bytes =
@@ -80,28 +96,18 @@ void GroupBuffer::AddInPlace(int consumer, const char* record) {
       {KeyPrefix({record, shape_.key_bytes}), reinterpret_cast<std::uint64_t>(record) | kInPlace});
 }
 
-void GroupBuffer::AddEntry(int consumer, std::size_t record_bytes, Entry entry) {
-  const auto index = static_cast<std::size_t>(consumer);
-  if (index >= consumers_.size()) consumers_.resize(index + 1);
-  Pairs& pairs = consumers_[index];
-  pairs.bytes += record_bytes;
-  pairs.low = std::min(pairs.low, entry.prefix);
-  pairs.high = std::max(pairs.high, entry.prefix);
-  if (pairs.chunks.empty() || pairs.chunks.back().size == pairs.chunks.back().room) AddChunk(pairs);
-  Chunk& chunk = pairs.chunks.back();
-  chunk.entries[chunk.size++] = entry;
-  ++size_;
-  largest_ = std::max(largest_, ++pairs.size);
-}
-
 void GroupBuffer::AddChunk(Pairs& pairs) {
   // A part of what there is, so that little is left unused; and whole huge pages as soon as
   // there is one, because the kernel gives small ones one by one.
-  const std::size_t part = pairs.size < kChunkEntriesMax
-                               ? pairs.size / 8 / kChunkEntriesMin * kChunkEntriesMin
+  const std::size_t part = pairs.room < kChunkEntriesMax
+                               ? pairs.room / 8 / kChunkEntriesMin * kChunkEntriesMin
                                : kChunkEntriesMax;
   const std::size_t room = std::max(part, kChunkEntriesMin);
-  pairs.chunks.push_back({SlabArray<Entry>(*slabs_, room), 0, room});
+  pairs.chunks.push_back({SlabArray<Entry>(*slabs_, room), room});
+  pairs.next = pairs.chunks.back().entries.get();
+  pairs.end = pairs.next + room;
+  pairs.room += room;
+  largest_ = std::max(largest_, pairs.room);
   entry_bytes_ += static_cast<std::int64_t>(room * sizeof(Entry));
 }
 
@@ -131,13 +137,17 @@ bool GroupBuffer::BeforeBehindPrefix(const Entry& a, const Entry& b) const {
 }
 
 void GroupBuffer::JoinChunks(Pairs& pairs) const {
-  pairs.sorted = SlabArray<Entry>(*slabs_, pairs.size);
+  const std::size_t size = pairs.size();
+  pairs.sorted = SlabArray<Entry>(*slabs_, size);
   Entry* next = pairs.sorted.get();
-  for (Chunk& chunk : pairs.chunks) {
-    next = std::copy_n(chunk.entries.get(), chunk.size, next);
-    chunk.entries.reset();
+  for (std::size_t i = 0; i < pairs.chunks.size(); ++i) {
+    const absl::Span<const Entry> entries = pairs.EntriesOf(i);
+    next = std::copy(entries.begin(), entries.end(), next);
+    pairs.chunks[i].entries.reset();
   }
   pairs.chunks.clear();
+  pairs.next = pairs.end = nullptr;
+  pairs.room = size;
 }
 
 void GroupBuffer::SortEntries(Entry* entries, std::size_t size, Entry* spare) const {
@@ -148,10 +158,10 @@ void GroupBuffer::SortEntries(Entry* entries, std::size_t size, Entry* spare) co
 
 void GroupBuffer::Sort() {
   for (Pairs& pairs : consumers_) {
-    if (pairs.size > 0) JoinChunks(pairs);
+    if (pairs.size() > 0) JoinChunks(pairs);
   }
   const SlabArray<Entry> spare(*slabs_, largest_);
-  for (Pairs& pairs : consumers_) SortEntries(pairs.sorted.get(), pairs.size, spare.get());
+  for (Pairs& pairs : consumers_) SortEntries(pairs.sorted.get(), pairs.size(), spare.get());
 }
 
 absl::Status GroupBuffer::Visit(
@@ -159,9 +169,9 @@ absl::Status GroupBuffer::Visit(
         visit) const {
   for (std::size_t consumer = 0; consumer < consumers_.size(); ++consumer) {
     const Pairs& pairs = consumers_[consumer];
-    for (std::size_t i = 0; i < pairs.size; ++i) {
-      if (pairs.size - i > kAheadRecords)
-        PrefetchRecord(pairs.sorted[i + kAheadRecords].record(), 0);
+    const std::size_t size = pairs.size();
+    for (std::size_t i = 0; i < size; ++i) {
+      if (size - i > kAheadRecords) PrefetchRecord(pairs.sorted[i + kAheadRecords].record(), 0);
       const Entry& entry = pairs.sorted[i];
       const char* at = entry.record();
       const std::size_t key_bytes = entry.in_place() ? shape_.key_bytes : ReadLength(at);
@@ -278,7 +288,7 @@ class SortedPairs {
     for (const GroupBuffer* buffer : buffers_) {
       if (consumer >= buffer->consumers_.size()) continue;
       const GroupBuffer::Pairs& pairs = buffer->consumers_[consumer];
-      section.size += pairs.size;
+      section.size += pairs.size();
       section.low = std::min(section.low, pairs.low);
       section.high = std::max(section.high, pairs.high);
       bytes += pairs.bytes;
@@ -303,8 +313,8 @@ class SortedPairs {
     for (const GroupBuffer* buffer : buffers_) {
       if (section.consumer >= buffer->consumers_.size()) continue;
       const GroupBuffer::Pairs& pairs = buffer->consumers_[section.consumer];
-      if (pairs.size > 0 && pairs.chunks.empty()) add({pairs.sorted.get(), pairs.size});
-      for (const GroupBuffer::Chunk& chunk : pairs.chunks) add({chunk.entries.get(), chunk.size});
+      if (pairs.size() > 0 && pairs.chunks.empty()) add({pairs.sorted.get(), pairs.size()});
+      for (std::size_t i = 0; i < pairs.chunks.size(); ++i) add(pairs.EntriesOf(i));
     }
     return arrays;
   }

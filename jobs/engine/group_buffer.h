@@ -85,22 +85,34 @@ class GroupBuffer {
 
   struct Chunk {
     SlabArray<Entry> entries;
-    std::size_t size = 0;
     std::size_t room = 0;
   };
 
   /// The pairs of one consumer: chunks while they come, so that nothing is copied when there are
   /// more; then one array.
   struct Pairs {
+    /// What is in chunk `index`: the last one need not be full.
+    absl::Span<const Entry> EntriesOf(std::size_t index) const {
+      const Chunk& chunk = chunks[index];
+      const std::size_t left =
+          index + 1 == chunks.size() ? static_cast<std::size_t>(end - next) : 0;
+      return {chunk.entries.get(), chunk.room - left};
+    }
+
+    std::size_t size() const { return room - static_cast<std::size_t>(end - next); }
+
     std::vector<Chunk> chunks;
+    std::size_t room = 0;   // of all chunks; once there are none, how many pairs are sorted
+    Entry* next = nullptr;  // in the last chunk, up to `end`
+    Entry* end = nullptr;
     SlabArray<Entry> sorted;
-    std::size_t size = 0;
     std::size_t bytes = 0;                  // of the records
     std::uint64_t low = ~std::uint64_t{0};  // the least prefix
     std::uint64_t high = 0;                 // the largest one
   };
 
   void AddEntry(int consumer, std::size_t record_bytes, Entry entry);
+  void AddConsumer(std::size_t consumer);
   void AddChunk(Pairs& pairs);
   std::string_view KeyOf(const Entry& entry) const;
   bool Before(const Entry& a, const Entry& b) const {
@@ -122,7 +134,7 @@ class GroupBuffer {
   ByteArena arena_{slabs_, kUnitsFrom};
   std::vector<Pairs> consumers_;
   std::int64_t size_ = 0;
-  std::size_t largest_ = 0;  // pairs of one consumer
+  std::size_t largest_ = 0;  // room for pairs of one consumer
   std::int64_t entry_bytes_ = 0;
   std::int64_t in_place_bytes_ = 0;
 };

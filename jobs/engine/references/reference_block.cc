@@ -1,5 +1,6 @@
 #include "jobs/engine/references/reference_block.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -78,15 +79,15 @@ std::optional<std::uint64_t> ReferenceBlockBuilder::AddFile(const InputRange& fi
   return num_files_++ << Entry::kFileShift;
 }
 
-void ReferenceBlockBuilder::AddReference(std::uint64_t reference) {
-  AppendNumber(reference, entries_);
-  ++records_;
-  stands_for_bytes_ += record_bytes_;
+void ReferenceBlockBuilder::Grow(std::size_t bytes) {
+  entries_.resize(std::max(2 * entries_.size(), entries_bytes_ + bytes));
 }
 
 void ReferenceBlockBuilder::AddRecord(std::string_view record) {
-  AppendNumber(Entry::kIsRecord | record.size(), entries_);
-  entries_.append(record);
+  AppendEntry(Entry::kIsRecord | record.size());
+  if (entries_.size() - entries_bytes_ < record.size()) Grow(record.size());
+  std::copy(record.begin(), record.end(), entries_.data() + entries_bytes_);
+  entries_bytes_ += record.size();
   ++records_;
   stands_for_bytes_ += record.size();
 }
@@ -96,10 +97,10 @@ std::string_view ReferenceBlockBuilder::Finish() {
   AppendLength(shape_.key_bytes, block_);
   AppendLength(shape_.value_bytes, block_);
   AppendLength(file_list_.size(), block_);
-  block_.append(file_list_).append(entries_);
+  block_.append(file_list_).append(entries_, 0, entries_bytes_);
   num_files_ = 0;
   file_list_.clear();
-  entries_.clear();
+  entries_bytes_ = 0;
   records_ = 0;
   stands_for_bytes_ = 1;
   return block_;

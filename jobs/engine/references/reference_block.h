@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,25 +44,37 @@ class ReferenceBlockBuilder {
   /// Begins to refer to a file and returns the reference to its byte 0, to which offsets are added;
   /// one of all its offsets needs it once a block. Nothing where the block has no room for more.
   std::optional<std::uint64_t> AddFile(const InputRange& file);
-  void AddReference(std::uint64_t reference);
+  void AddReference(std::uint64_t reference) {
+    AppendEntry(reference);
+    ++records_;
+    stands_for_bytes_ += record_bytes_;
+  }
   /// Adds a record that is lengths, key and value.
   void AddRecord(std::string_view record);
 
   bool empty() const { return records_ == 0; }
   std::int64_t records() const { return records_; }
   /// Bytes of the block, about.
-  std::size_t bytes() const { return file_list_.size() + entries_.size(); }
+  std::size_t bytes() const { return file_list_.size() + entries_bytes_; }
   /// Of the block of whole records that this one stands for.
   std::size_t stands_for_bytes() const { return stands_for_bytes_; }
   /// Returns the block, valid until the next call, and begins another one.
   std::string_view Finish();
 
  private:
+  void AppendEntry(std::uint64_t entry) {
+    if (entries_.size() - entries_bytes_ < sizeof entry) Grow(sizeof entry);
+    std::memcpy(entries_.data() + entries_bytes_, &entry, sizeof entry);
+    entries_bytes_ += sizeof entry;
+  }
+  void Grow(std::size_t bytes);
+
   const RecordShape shape_;
   const std::size_t record_bytes_;  // with its lengths
   std::uint64_t num_files_ = 0;
   std::string file_list_;
-  std::string entries_;
+  std::string entries_;  // and room behind them: to append to a text costs as much as the rest
+  std::size_t entries_bytes_ = 0;
   std::string block_;
   std::int64_t records_ = 0;
   std::size_t stands_for_bytes_ = 1;

@@ -1,5 +1,7 @@
 #include "jobs/engine/sections/merged_sections.h"
 
+#include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "jobs/api/key_prefix.h"
@@ -22,18 +24,22 @@ bool MergedSections::NextGroup() {
   }
   in_group_ = !heap_.empty() && status_.ok();
   if (!in_group_) return false;
-  key_.assign(heap_.front().producer->record.key);
+  KeepKey(*heap_.front().producer);
   key_prefix_ = heap_.front().prefix;
   return true;
 }
 
-bool MergedSections::NextValue(std::string_view& value) {
-  if (given_) Release();
-  if (!in_group_) return false;
-  value = heap_.front().producer->record.value;
-  given_ = true;
-  ++records_;
-  return true;
+inline void MergedSections::KeepKey(const Producer& of) {
+  const std::string_view key = of.record.key;
+  // So many bytes are copied without a call; what lies behind the key is of the block.
+  if (key.size() <= short_key_.size() &&
+      of.reader.block_end() - key.data() >= std::ssize(short_key_)) {
+    std::memcpy(short_key_.data(), key.data(), short_key_.size());
+    key_ = {short_key_.data(), key.size()};
+  } else {
+    long_key_.assign(key);
+    key_ = long_key_;
+  }
 }
 
 bool MergedSections::Before(const Head& a, const Head& b) const {
@@ -46,22 +52,24 @@ bool MergedSections::BeforeBehindPrefix(const Producer& a, const Producer& b) co
   return order != 0 ? order < 0 : a.index < b.index;
 }
 
-bool MergedSections::Read(Producer& from) {
-  if (!from.reader.NextInBlock(from.record)) {
-    if (from.reader.at_block_end() && stop_()) {
-      status_ = absl::CancelledError("the job is being ended");
-      return false;
-    }
-    const absl::StatusOr<bool> more = from.reader.Next(from.record);
-    if (!more.ok()) status_ = more.status();
-    if (!more.ok() || !*more) return false;
-  }
+inline bool MergedSections::Read(Producer& from) {
+  if (!from.reader.NextInBlock(from.record) && !ReadOn(from)) return false;
   from.prefix = KeyPrefix(from.record.key);
   if (sort_key_of_ && !sort_key_of_(from.record.value, from.sort_key)) {
     status_ = absl::DataLossError("section of a run is damaged: a value does not decode");
     return false;
   }
   return true;
+}
+
+bool MergedSections::ReadOn(Producer& from) {
+  if (from.reader.at_block_end() && stop_()) {
+    status_ = absl::CancelledError("the job is being ended");
+    return false;
+  }
+  const absl::StatusOr<bool> more = from.reader.Next(from.record);
+  if (!more.ok()) status_ = more.status();
+  return more.ok() && *more;
 }
 
 void MergedSections::Release() {

@@ -3,6 +3,7 @@
 // Reads sorted sections of many producers as one sorted stream of groups. Upstream: sections
 // written by group_buffer.h. Downstream: Reduce.
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -37,7 +38,14 @@ class MergedSections {
   /// Key of the group; valid until the next NextGroup.
   std::string_view key() const { return key_; }
   /// Gives the next value of the group; valid until the next call.
-  bool NextValue(std::string_view& value);
+  bool NextValue(std::string_view& value) {
+    if (given_) Release();
+    if (!in_group_) return false;
+    value = heap_.front().producer->record.value;
+    given_ = true;
+    ++records_;
+    return true;
+  }
 
   const absl::Status& status() const { return status_; }
   std::int64_t records() const { return records_; }
@@ -62,6 +70,9 @@ class MergedSections {
   bool BeforeBehindPrefix(const Producer& a, const Producer& b) const;
   // Reads the next record of a producer; false at its end, and after an error.
   bool Read(Producer& from);
+  // The same where that is not simply the next one of its block.
+  bool ReadOn(Producer& from);
+  void KeepKey(const Producer& of);
   // Takes the record given last out of the way, whose bytes had to stay until now, and sees whether
   // the group goes on.
   void Release();
@@ -74,7 +85,10 @@ class MergedSections {
   std::vector<Head> heap_;  // the first before its children, and so on
   bool given_ = false;      // the first record of the heap was given last
   bool in_group_ = false;   // it belongs to the group
-  std::string key_;
+  // The key of the group, whose block may go before the group ends: in one of those below it.
+  std::string_view key_;
+  std::array<char, 32> short_key_;
+  std::string long_key_;
   std::uint64_t key_prefix_ = 0;
   absl::Status status_;
   std::int64_t records_ = 0;
