@@ -74,20 +74,19 @@ def read_through(path):
 def in_turns(programs, turns, slow, after_first, source=None):
     """Runs each program once a turn, every second turn the other way round. Returns {name: one measurement a turn}.
 
-    With the input of all of them, `source`, free memory is touched before each turn, and the input is read before each program:
-    neither a host nor a disk is measured.
+    With the input of all of them, `source`, free memory is touched and the input is read before each program: neither a host
+    nor a disk is measured.
     `after_first(program)` is called once a program, for its output. Whatever needs more than `slow` times the wall time of
     the first program runs in the first turn only: its ratio is far from any bar, and all others would wait for it.
     """
     taken = {program.name: [] for program in programs}
     first = programs[0].name
     for turn in range(turns):
-        if source:
-            subprocess.run([sys.executable, TOUCH_MEMORY, str(INPUTS_TOUCHED * os.path.getsize(source))], check=True)
         for program in programs if turn % 2 == 0 else reversed(programs):
             if turn > 0 and taken[program.name][0]["wall_s"] > slow * taken[first][0]["wall_s"]:
                 continue
             if source:
+                subprocess.run([sys.executable, TOUCH_MEMORY, str(INPUTS_TOUCHED * os.path.getsize(source))], check=True)
                 read_through(source)
             taken[program.name].append({"turn": turn, **measure(program.command, program.environment)})
             if turn == 0:
