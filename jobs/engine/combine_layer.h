@@ -310,6 +310,8 @@ class CombineLayer {
       for (int sub = share.begin; sub < share.end && !stop(); ++sub) {
         for (std::size_t other = 1; other < tables.size(); ++other) {
           tables[0]->table().Merge(sub, tables[other]->table(), Fold{&job_});
+          // Sorting and writing take its memory.
+          tables[other]->table().Drop(sub);
         }
       }
       return absl::OkStatus();

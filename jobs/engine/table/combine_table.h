@@ -209,6 +209,17 @@ class CombineTable {
     });
   }
 
+  /// Gives up the entries of a sub-table, whose memory others may use; the bytes of long keys stay.
+  /// Nothing may be added to it afterwards. Thread-safety: as Merge, several sub-tables at a time.
+  void Drop(int sub) {
+    SubTable& table = sub_tables_[static_cast<std::size_t>(sub)];
+    if constexpr (!std::is_trivially_destructible_v<Value>) {
+      ForEach(sub, [](Entry& entry) { entry.value.~Value(); });
+    }
+    memory_.Return(table.entries, table.log2_entries);
+    table = {};
+  }
+
   /// Calls visit(Entry&) for each entry of a sub-table; sub-table 0 is all of an unsplit table.
   template <typename Visit>
   void ForEach(int sub, Visit&& visit) {

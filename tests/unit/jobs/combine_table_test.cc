@@ -252,7 +252,14 @@ TEST(CombineTable, MergePutsOwnValuesFirst) {
   }
   first.Split();
   second.Split();
-  for (int sub = 0; sub < first.kSubTables; ++sub) first.Merge(sub, second, Append);
+  for (int sub = 0; sub < first.kSubTables; ++sub) {
+    first.Merge(sub, second, Append);
+    if (sub % 2 == 0) second.Drop(sub);
+  }
+  EXPECT_EQ(Contents(first), expected);
+  EXPECT_GT(second.size(), 0);
+  for (int sub = 1; sub < first.kSubTables; sub += 2) second.Drop(sub);
+  EXPECT_EQ(second.size(), 0);
   EXPECT_EQ(Contents(first), expected);
 }
 
@@ -344,6 +351,27 @@ TEST(CombineTable, LargeTablesGrowWhileKeysComeInTheOrderOfPlaces) {
   }
   EXPECT_EQ(first.size(), static_cast<std::int64_t>(kNumbers));
   EXPECT_EQ(SumsOf(first, kNumbers), expected);
+}
+
+TEST(CombineTable, WhatIsDroppedIsTheStoresAgain) {
+  const auto slabs = std::make_shared<SlabStore>();
+  CombineTable<std::int64_t> first(slabs);
+  CombineTable<std::int64_t> second(slabs);
+  constexpr std::uint64_t kNumbers = 300'000;
+  for (std::uint64_t i = 0; i < kNumbers; ++i) {
+    PutNumber(first, i, 1);
+    PutNumber(second, i, 1);
+  }
+  const std::int64_t kept_bytes = slabs->kept_bytes();
+  const std::int64_t second_bytes = second.memory_bytes();
+  for (int sub = 0; sub < first.kSubTables; ++sub) {
+    first.Merge(sub, second, [](std::int64_t& into, std::int64_t from) { into += from; });
+    second.Drop(sub);
+  }
+  EXPECT_EQ(first.size(), static_cast<std::int64_t>(kNumbers));
+  constexpr std::int64_t kFirstRegion = 1 << 20;
+  EXPECT_GT(slabs->kept_bytes() - kept_bytes, second_bytes - kFirstRegion);
+  EXPECT_LT(second.memory_bytes(), kFirstRegion);
 }
 
 RC_GTEST_PROP(PackedKeyProperty, HashDoesNotDependOnWhatFollows, ()) {
