@@ -102,9 +102,11 @@ class GroupPieces {
 };
 
 /// Merges the sections on all slots: calls reduce(piece, turn) for the sources of each piece, and
-/// hands on in order (MakePieces). Errors: as MakePieces. `files`: of the records that blocks of
-/// the sources refer to, which pieces hold whole; null: such blocks are damage. Bounds:
-/// kGroupPiecesBytes and one block, whatever the number of slots: while pieces that are
+/// hands on in order (MakePieces). `files`: of the records that blocks of the sources refer to,
+/// which pieces hold whole; null: such blocks are damage.
+///
+/// Errors: as MakePieces.
+/// Bounds: kGroupPiecesBytes and one block, whatever the number of slots: while pieces that are
 ///   reduced take half of that, no further one is cut.
 /// Checked by: tests/unit/jobs/group_pieces_test.cc, piece_memory_test.cc.
 absl::Status MergeOnSlots(
