@@ -295,17 +295,22 @@ TEST(References, ARecordThatReachesBeyondItsFileIsDamage) {
   }
 }
 
-/// What a run holds for its consumer, as a source.
+/// Runs of both parts of a file, by reference.
+std::vector<MemoryRun> RunsOfParts(const MemoryFile& file, std::int64_t cut) {
+  std::vector<MemoryRun> runs;
+  runs.push_back(MapByReference({file.range(0, cut)}));
+  runs.push_back(MapByReference({file.range(cut, file.bytes())}));
+  return runs;
+}
+
+/// What runs hold for their consumer, as sources.
 GroupPieces::Sources SourcesOf(const std::vector<MemoryRun>& runs) {
   return testing::SectionsOf(runs, 0);
 }
 
 TEST(References, PiecesOfThemAreFoundByWhoReadsThem) {
   const MemoryFile file(Records(60'000));
-  const std::int64_t middle = file.bytes() / 2;
-  std::vector<MemoryRun> runs;
-  runs.push_back(MapByReference({file.range(0, middle)}));
-  runs.push_back(MapByReference({file.range(middle, file.bytes())}));
+  const std::vector<MemoryRun> runs = RunsOfParts(file, file.bytes() / 2);
   for (const std::int64_t held_bytes : {1, 1 << 18, 1 << 20}) {
     RecordingContext context(2);
     context.input_is_shared = true;
@@ -339,10 +344,7 @@ TEST(References, PiecesOfThemAreFoundByWhoReadsThem) {
 TEST(References, AreCutBetweenKeysOnly) {
   // Each key some times, so that blocks end within groups.
   const MemoryFile file(Records(60'000));
-  const std::int64_t middle = file.bytes() / 3;
-  std::vector<MemoryRun> runs;
-  runs.push_back(MapByReference({file.range(0, middle)}));
-  runs.push_back(MapByReference({file.range(middle, file.bytes())}));
+  const std::vector<MemoryRun> runs = RunsOfParts(file, file.bytes() / 3);
   std::vector<std::string> texts;
   for (const int slots : {1, 2, 5}) {
     RecordingContext context(slots);
