@@ -210,7 +210,8 @@ class CombineTable {
   }
 
   /// Gives up the entries of a sub-table, whose memory others may use; the bytes of long keys stay.
-  /// Nothing may be added to it afterwards. Thread-safety: as Merge, several sub-tables at a time.
+  /// Nothing may be added to it afterwards. Requires: the table is split. Thread-safety: several
+  /// sub-tables at a time, each by one thread.
   void Drop(int sub) {
     SubTable& table = sub_tables_[static_cast<std::size_t>(sub)];
     if constexpr (!std::is_trivially_destructible_v<Value>) {
