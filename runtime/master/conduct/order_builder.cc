@@ -142,6 +142,8 @@ void OrderBuilder::SetOutput(const StepStart& start, v1::StepOrder& order) const
   if (!order.text()) {
     order.set_codec(planner::CodecToProto(
         planner::CodecOfLayer(plan_.run_codec, step.kind->layer_made(step.layer))));
+    // Nobody packs what is handed over in place.
+    order.set_no_codec_trials(SameHost(workers_));
   }
 }
 

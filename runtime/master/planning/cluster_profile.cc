@@ -100,14 +100,6 @@ planner::Origin OriginOfNetwork(absl::Span<const RegisteredWorker> workers,
   return measured ? planner::Origin::kMeasured : options.network_origin;
 }
 
-bool SameHost(absl::Span<const RegisteredWorker> workers) {
-  const std::string& domain = workers.front().identity.handover_domain();
-  return !domain.empty() &&
-         std::all_of(workers.begin(), workers.end(), [&](const RegisteredWorker& worker) {
-           return worker.identity.handover_domain() == domain;
-         });
-}
-
 double ComputeRate(const RegisteredWorker& worker) {
   if (worker.profile.compute_rate() > 0) return worker.profile.compute_rate();
   return std::max(1, worker.profile.slots());

@@ -38,9 +38,6 @@ std::int64_t SpillAbove(const v1::WorkerProfile& profile, double memory_share);
 /// registered since (its `api` is null) counts as the mean of those who have. Requires: one has.
 std::vector<double> ComputeRatesOfThoseBack(absl::Span<const RegisteredWorker> workers);
 
-/// Whether all workers hand runs over in place: they are on one machine. Requires: not empty.
-bool SameHost(absl::Span<const RegisteredWorker> workers);
-
 /// Returns these workers, in this order, and the network between them, by what was given and
 /// measured. Rates that differ no more than measurements of equal machines do count as their mean;
 /// a network that is known is paced. Requires: `workers` is not empty.

@@ -43,6 +43,7 @@ SampleScale Planning::ScaleOf(const InputList& input,
     scale.slots_a_core.push_back(std::max({1.0, together, SlotsACore(worker.profile)}));
   }
   scale.files_per_slot = FilesPerSlot(static_cast<double>(input.files.size()), slots);
+  scale.same_host = SameHost(workers);
   scale.map_overhead_s = options_.map_overhead_s;
   scale.reduce_overhead_s = options_.reduce_startup_s;
   return scale;

@@ -135,7 +135,7 @@ v1::StepOrder SampleMachine::BuildOrder(std::size_t worker) const {
       input.set_bytes(section.bytes());
     }
   }
-  order.set_no_codec_trials(!TellsOfCodecs(round_));
+  order.set_no_codec_trials(scale_.same_host || !TellsOfCodecs(round_));
   if (round_ + kRoundsALayer >= num_rounds_) {
     order.set_part_path(absl::StrCat("sample-", order.step()));
   } else {

@@ -43,6 +43,8 @@ struct SampleScale {
   std::vector<double> slots_a_core;
   /// The input can be cut anywhere, so that chunks may follow what its parts cost.
   bool cut_anywhere = false;
+  /// Workers hand runs over, so that none is worth packing.
+  bool same_host = false;
 };
 
 /// Files that each of `slots` opens, about, when `files` are cut into so many equal pieces.

@@ -1,6 +1,7 @@
 #include "runtime/master/workers/worker_table.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +21,14 @@ bool SameDaemon(const v1::WorkerIdentity& alive, const v1::WorkerIdentity& newco
 }
 
 }  // namespace
+
+bool SameHost(absl::Span<const RegisteredWorker> workers) {
+  const std::string& domain = workers.front().identity.handover_domain();
+  return !domain.empty() &&
+         std::all_of(workers.begin(), workers.end(), [&](const RegisteredWorker& worker) {
+           return worker.identity.handover_domain() == domain;
+         });
+}
 
 const v1::HeldJob* HeldOf(const RegisteredWorker& worker, const std::string& job_id,
                           const v1::KeptPlan& plan) {

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "runtime/base/limits.h"
 #include "runtime/master/workers/worker_leases.h"
 #include "runtime/rpc/api.h"
@@ -41,6 +42,9 @@ struct RegisteredWorker {
   /// What it held of jobs of earlier masters when it registered; null: nothing.
   std::shared_ptr<const std::vector<v1::HeldJob>> held = nullptr;
 };
+
+/// Whether all workers hand runs over in place: they are on one machine. Requires: not empty.
+bool SameHost(absl::Span<const RegisteredWorker> workers);
 
 /// What the worker held of a job's plan when it registered; null: nothing.
 const v1::HeldJob* HeldOf(const RegisteredWorker& worker, const std::string& job_id,

@@ -63,6 +63,16 @@ class OrderBuilderTest : public ::testing::Test {
       plan_, input_, workers_, OutputPlaces("/out", "j-1"), 3, GrantOptions{77, 0.5, 4096}, runs_};
 };
 
+// What trying takes is for nothing where no run crosses a network.
+TEST_F(OrderBuilderTest, CodecsAreTriedWhereWorkersAreOfSeveralHosts) {
+  EXPECT_FALSE(builder_.BuildStep(StepStart{1}).no_codec_trials());
+  workers_[0].identity.set_handover_domain("one");
+  workers_[1].identity.set_handover_domain("other");
+  EXPECT_FALSE(builder_.BuildStep(StepStart{1}).no_codec_trials());
+  workers_[1].identity.set_handover_domain("one");
+  EXPECT_TRUE(builder_.BuildStep(StepStart{1}).no_codec_trials());
+}
+
 TEST_F(OrderBuilderTest, MapReadsItsRangesAndCutsKeysToTheEnd) {
   const v1::StepOrder order = builder_.BuildStep(StepStart{1});
   EXPECT_EQ(order.kind(), v1::STEP_KIND_MAP);

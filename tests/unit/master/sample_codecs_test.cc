@@ -30,33 +30,50 @@ v1::StepResult Done(const v1::StepOrder& order) {
   return result;
 }
 
-TEST(SampleCodecsTest, AreTriedOnTheLargestRunOfEachLayer) {
+struct Tried {
+  std::vector<std::string> steps;
+  int rounds = 0;
+  v1::JobShapeLearned shape;
+};
+
+Tried SampleOfTwoLayers(bool same_host) {
   const auto design = DesignSample(Files({{"/a", 1'000'000'000}}), 1, {});
-  ASSERT_TRUE(design.has_value());
   SampleScale scale = OneWorker(2);
   scale.combines = true;
-  SampleMachine machine(*design, scale);
+  scale.same_host = same_host;
+  SampleMachine machine(design.value(), scale);
+  Tried tried;
   double now_s = 0;
   std::vector<SampleOrder> orders = machine.Begin(now_s);
-  std::vector<std::string> tried;
-  int rounds = 0;
-  for (; !machine.finished(); ++rounds) {
-    ASSERT_EQ(orders.size(), 1u);
-    const v1::StepOrder order = orders[0].order;
+  for (; !machine.finished(); ++tried.rounds) {
+    const v1::StepOrder order = orders.at(0).order;
     if (!order.no_codec_trials() && !order.consumers().empty())
-      tried.push_back(absl::StrCat(order.label(), " of step ", order.step()));
+      tried.steps.push_back(absl::StrCat(order.label(), " of step ", order.step()));
     now_s += 0.01;
-    const auto next = machine.StepDone(Done(order), now_s);
-    ASSERT_TRUE(next.ok()) << next.status();
-    orders = *next;
+    orders = machine.StepDone(Done(order), now_s).value();
   }
-  EXPECT_GE(rounds, 7) << "tiny, small and large maps; of each layer a tiny and a large reduce";
-  EXPECT_EQ(tried, (std::vector<std::string>{"map 0 of step 2", "reduce 0 of step 6"}));
-  const v1::JobShapeLearned shape = machine.Shape();
-  for (const v1::JobShapeLearned::Layer& layer : shape.layers()) {
+  tried.shape = machine.Shape();
+  return tried;
+}
+
+TEST(SampleCodecsTest, AreTriedOnTheLargestRunOfEachLayer) {
+  const Tried tried = SampleOfTwoLayers(/*same_host=*/false);
+  EXPECT_GE(tried.rounds, 7) << "tiny, small and large maps; of each layer a tiny and a large "
+                                "reduce";
+  EXPECT_EQ(tried.steps, (std::vector<std::string>{"map 0 of step 2", "reduce 0 of step 6"}));
+  ASSERT_EQ(tried.shape.layers_size(), 2);
+  for (const v1::JobShapeLearned::Layer& layer : tried.shape.layers()) {
     ASSERT_EQ(layer.codecs_size(), 1);
     EXPECT_DOUBLE_EQ(layer.codecs(0).ratio(), 0.25);
   }
+}
+
+TEST(SampleCodecsTest, AreNotTriedWhereRunsAreHandedOver) {
+  const Tried tried = SampleOfTwoLayers(/*same_host=*/true);
+  EXPECT_TRUE(tried.steps.empty());
+  ASSERT_EQ(tried.shape.layers_size(), 2);
+  for (const v1::JobShapeLearned::Layer& layer : tried.shape.layers())
+    EXPECT_EQ(layer.codecs_size(), 0);
 }
 
 }  // namespace
