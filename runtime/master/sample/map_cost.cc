@@ -18,7 +18,7 @@ constexpr double kAtSpeedMin = 0.3;
 
 // Of what the large sample takes beyond finding its keys again, so much is of input that lies in no
 // cache yet, as all of a job's does; the rest is of places that begin anew, and of keys.
-constexpr double kFromMemoryPart = 0.3;
+constexpr double kFromMemoryPart = 0.1;
 
 // The least of what more input took beyond the small sample: chance and first memory only add.
 double AtSpeed(const std::vector<MapSums>& rounds, double all) {
