@@ -160,9 +160,11 @@ class Modules(ModuleTest):
 
     def test_two_versions_at_once(self):
         cluster = Cluster(self, workers=2)
+        # Before any is submitted: `module` writes the file anew.
+        modules = {version: self.module(f"libwords-{version}.so", version) for version in (1, 2)}
         runs = []
         for version in (1, 2, 1, 2):
-            module = self.module(f"libwords-{version}.so", version)
+            module = modules[version]
             out = self.path(f"out-{len(runs)}")
             runs.append((version, out, self.start("submit", "--wait", "--module", module, "word-lengths", self.input,
                                                   "-o", out, "--master", cluster.address)))
