@@ -108,9 +108,16 @@ class CsvRows {
   void MapBlock(Job& job, const TextBlock& block, Emit& emit) {
     const char* const end = block.data + block.bytes;
     for (const char* line = block.data; line < end && !emit.rejected();) {
-      const char* const behind = MapStrip(job, line, end, emit);
-      line = behind != line ? behind : MapLine(job, line, end, emit);
+      line = MapFirst(job, line, end, emit);
     }
+  }
+
+  /// Maps one row or some, and returns where the next one begins. Requires: `line` is the beginning
+  /// of a row, `end` that of its block, behind it.
+  template <typename Job, typename Emit>
+  const char* MapFirst(Job& job, const char* line, const char* end, Emit& emit) {
+    const char* const behind = MapStrip(job, line, end, emit);
+    return behind != line ? behind : MapLine(job, line, end, emit);
   }
 
   /// Splits one line into row(); false when a quote is not closed or text follows a closing one.

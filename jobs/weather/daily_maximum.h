@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "jobs/api/readers.h"
+#include "jobs/weather/csv_readings.h"
 #include "jobs/weather/reading.h"
 #include "jobs/weather/station_keys.h"
 
@@ -33,10 +34,14 @@ struct DailyMaximum {
 
 /// Rows "station,date,time,temperature"; a header line with just these words is left out.
 struct DailyMaximumOfCsv : DailyMaximum {
-  using Reader = CsvRows;
+  using Reader = CsvReadings;
 
   template <typename Emit>
-  [[gnu::always_inline]] void Map(const CsvRow& row, Emit& emit) {
+  [[gnu::always_inline]] void Map(const Reading& reading, Emit& emit) {
+    Take(reading, emit);
+  }
+  template <typename Emit>
+  void Map(const CsvRow& row, Emit& emit) {
     if (row.line == "station,date,time,temperature") return emit.Increment(3);
     if (row.fields.size() != 4) {
       return emit.Reject(row.line, "expected four fields: station,date,time,temperature");

@@ -91,15 +91,12 @@ inline bool ParseDate(std::string_view text, Date& date) {
 /// Parses dates and keeps the last one, because rows are mostly in the order of time.
 class DateReader {
  public:
-  /// As ParseDate.
-  [[gnu::always_inline]] bool Read(std::string_view text, Date& date) {
+  /// The date that ParseDate parses, valid until the next call; null for any other text.
+  [[gnu::always_inline]] const Date* Read(std::string_view text) {
     if (text.size() != kBytes || std::memcmp(text.data(), text_.data(), kBytes) != 0) [[unlikely]] {
-      if (!ReadOther(text)) return false;
-      date = other_;
-      return true;
+      return ReadOther(text) ? &other_ : nullptr;
     }
-    date = date_;
-    return true;
+    return &date_;
   }
 
  private:
@@ -147,7 +144,9 @@ bool ParseAnyTenths(std::string_view text, std::int32_t& tenths);
   if (const std::string_view wrong = reading_internal::CheckStation(station); !wrong.empty())
     return wrong;
   reading.key.station = station;
-  if (!dates.Read(date, reading.key.date)) return "date is no YYYY-MM-DD or YYYYMMDD";
+  const Date* const day = dates.Read(date);
+  if (day == nullptr) return "date is no YYYY-MM-DD or YYYYMMDD";
+  reading.key.date = *day;
   reading.kind = temperature.empty() ? ReadingKind::kMissing : ReadingKind::kGood;
   if (!temperature.empty() && !ParseTenths(temperature, reading.tenths)) {
     return "temperature is no number from -999.9 to 999.9 with at most one decimal";

@@ -74,6 +74,15 @@ inline std::uint32_t EqualMask16(const char* text, char c) {
   return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(c))));
 }
 
+/// Bit i tells whether text[i] is below the space, or `c`. Requires: 16 readable bytes.
+inline std::uint32_t ControlOrMask16(const char* text, char c) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
+  const __m128i highest = _mm_set1_epi8(0x1f);
+  const __m128i control = _mm_cmpeq_epi8(_mm_max_epu8(bytes, highest), highest);
+  return static_cast<std::uint32_t>(
+      _mm_movemask_epi8(_mm_or_si128(control, _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)))));
+}
+
 namespace byte_scan_internal {
 
 inline __m128i LoadLow8(const char* text) {
@@ -118,6 +127,15 @@ inline bool HasControl(std::string_view text) { return HasControlPortable(text);
 inline std::uint32_t EqualMask16(const char* text, char c) {
   std::uint32_t mask = 0;
   for (int i = 0; i < 16; ++i) mask |= static_cast<std::uint32_t>(text[i] == c) << i;
+  return mask;
+}
+
+inline std::uint32_t ControlOrMask16(const char* text, char c) {
+  std::uint32_t mask = 0;
+  for (int i = 0; i < 16; ++i) {
+    const bool found = static_cast<unsigned char>(text[i]) < ' ' || text[i] == c;
+    mask |= static_cast<std::uint32_t>(found) << i;
+  }
   return mask;
 }
 

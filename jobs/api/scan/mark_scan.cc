@@ -34,6 +34,7 @@ inline std::uint64_t KeepFirst(std::uint64_t mask, std::int64_t bytes) {
 struct Functions {
   std::uint32_t* (*either)(const char* text, std::int64_t bytes, char a, char b, std::uint32_t base,
                            std::uint32_t* places);
+  std::uint32_t* (*sparse)(const char* text, std::int64_t bytes, char mark, std::uint32_t* places);
   std::uint32_t* (*fields_before)(const char* text, std::int64_t bytes, char field_end,
                                   char row_end, char stop, std::uint32_t* places,
                                   std::uint32_t* rows);
@@ -49,6 +50,10 @@ std::uint32_t* EitherAny(const char* text, std::int64_t bytes, char a, char b, s
                              base + static_cast<std::uint32_t>(at), places);
   }
   return places;
+}
+
+std::uint32_t* SparseAny(const char* text, std::int64_t bytes, char mark, std::uint32_t* places) {
+  return EitherAny(text, bytes, mark, mark, 0, places);
 }
 
 std::uint32_t* FieldsBeforeAny(const char* text, std::int64_t bytes, char field_end, char row_end,
@@ -164,6 +169,28 @@ WEIR_AVX2 std::uint32_t* EitherAvx2(const char* text, std::int64_t bytes, char a
 // About as many ends of rows as there are in 64 bytes.
 constexpr int kRows = 3;
 
+WEIR_AVX2 std::uint32_t* SparseAvx2(const char* text, std::int64_t bytes, char mark,
+                                    std::uint32_t* places) {
+  const __m256i all = _mm256_set1_epi8(mark);
+  for (std::int64_t at = 0; at < bytes; at += kWordBytes) {
+    __builtin_prefetch(text + at + kAheadBytes);
+    const Vectors word = Load(text + at);
+    std::uint64_t mask = KeepFirst(
+        MaskOf(_mm256_cmpeq_epi8(word.low, all), _mm256_cmpeq_epi8(word.high, all)), bytes - at);
+    std::uint32_t* const end = places + _mm_popcnt_u64(mask);
+    while (mask != 0) {
+#pragma GCC unroll 16
+      for (int i = 0; i < kRows; ++i) {
+        places[i] = static_cast<std::uint32_t>(at) + static_cast<std::uint32_t>(_tzcnt_u64(mask));
+        mask = _blsr_u64(mask);
+      }
+      places += kRows;
+    }
+    places = end;
+  }
+  return places;
+}
+
 // Writes which of the marks end rows, counted from one with `before` earlier ones. What pext would
 // give at once, and some processors with AVX2 (AMD's before Zen 3) have in microcode only.
 WEIR_AVX2 inline std::uint32_t* AppendRowsAvx2(std::uint64_t marks, std::uint64_t row_ends,
@@ -264,6 +291,11 @@ WEIR_AVX512 std::uint32_t* EitherAvx512(const char* text, std::int64_t bytes, ch
   return places;
 }
 
+WEIR_AVX512 std::uint32_t* SparseAvx512(const char* text, std::int64_t bytes, char mark,
+                                        std::uint32_t* places) {
+  return EitherAvx512(text, bytes, mark, mark, 0, places);
+}
+
 WEIR_AVX512 std::uint32_t* FieldsBeforeAvx512(const char* text, std::int64_t bytes, char field_end,
                                               char row_end, char stop, std::uint32_t* places,
                                               std::uint32_t* rows) {
@@ -311,12 +343,12 @@ Functions FunctionsOf(ScanInstructions instructions) {
   switch (instructions) {
 #ifdef WEIR_SCAN_X86
     case ScanInstructions::kAvx512:
-      return {EitherAvx512, FieldsBeforeAvx512, WordEdgesAvx512};
+      return {EitherAvx512, SparseAvx512, FieldsBeforeAvx512, WordEdgesAvx512};
     case ScanInstructions::kAvx2:
-      return {EitherAvx2, FieldsBeforeAvx2, WordEdgesAvx2};
+      return {EitherAvx2, SparseAvx2, FieldsBeforeAvx2, WordEdgesAvx2};
 #endif
     default:
-      return {EitherAny, FieldsBeforeAny, WordEdgesAny};
+      return {EitherAny, SparseAny, FieldsBeforeAny, WordEdgesAny};
   }
 }
 
@@ -330,6 +362,10 @@ Functions& InUse() {
 std::uint32_t* FindEither(const char* text, std::int64_t bytes, char a, char b, std::uint32_t base,
                           std::uint32_t* places) {
   return InUse().either(text, bytes, a, b, base, places);
+}
+
+std::uint32_t* FindSparse(const char* text, std::int64_t bytes, char mark, std::uint32_t* places) {
+  return InUse().sparse(text, bytes, mark, places);
 }
 
 std::uint32_t* FindFieldsBefore(const char* text, std::int64_t bytes, char field_end, char row_end,

@@ -81,6 +81,20 @@ RC_GTEST_PROP(MarkScanProperty, EitherIsFoundWhereItIs, ()) {
   WithEach(text, find);
 }
 
+RC_GTEST_PROP(MarkScanProperty, SparseMarksAreFoundHoweverMany, ()) {
+  const std::string text = *Texts();
+  struct {
+    const std::string& text;
+    std::uint32_t* operator()(const char* data, std::uint32_t* places) const {
+      return FindSparse(data, static_cast<std::int64_t>(text.size()), ',', places);
+    }
+    void Check(const std::vector<std::uint32_t>& found) const {
+      RC_ASSERT(found == PlacesBySight(text, ",", 0));
+    }
+  } find{text};
+  WithEach(text, find);
+}
+
 // How many of the places up to each that ends a row.
 std::vector<std::uint32_t> RowsBySight(std::string_view text,
                                        const std::vector<std::uint32_t>& places) {
@@ -133,6 +147,17 @@ RC_GTEST_PROP(MarkScanProperty, ControlsAreFoundWhereverTheyAre, ()) {
   const std::vector<char> alone(text.begin(), text.end());
   const std::string_view view(alone.data(), alone.size());
   RC_ASSERT(HasControl(view) == HasControlPortable(view));
+}
+
+RC_GTEST_PROP(ByteScanProperty, ControlsAndOneCharacterAreFoundIn16Bytes, (char c)) {
+  const auto text = *rc::gen::container<std::string>(
+      16, rc::gen::oneOf(rc::gen::arbitrary<char>(), rc::gen::just(c), rc::gen::just(' '),
+                         rc::gen::just('\x1f')));
+  std::uint32_t expected = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (static_cast<unsigned char>(text[i]) < ' ' || text[i] == c) expected |= 1U << i;
+  }
+  RC_ASSERT(ControlOrMask16(text.data(), c) == expected);
 }
 
 RC_GTEST_PROP(MarkScanProperty, WordsBeginAndEndWhereWhiteSpaceSaysSo, ()) {

@@ -1,0 +1,113 @@
+#pragma once
+
+// Rows "station,date,time,temperature" as readings. Upstream: blocks of whole lines. Downstream:
+// daily_maximum.h.
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "jobs/api/readers.h"
+#include "jobs/api/scan/byte_scan.h"
+#include "jobs/api/scan/mark_scan.h"
+#include "jobs/api/tenths.h"
+#include "jobs/api/text_block.h"
+#include "jobs/weather/reading.h"
+
+namespace weir::weather {
+
+/// Gives the job a Reading of each row that has the form of nearly all rows, and all others as
+/// CsvRows does.
+///
+/// Model: such a row has a station of 1 to 15 characters, none of them a control character or a
+///   quote, a date of ten characters, a time hh:mm, and a temperature "-?d?d.d" or none. Its fields
+///   lie where its first bytes and its last ones say, so that of all of the text only the ends of
+///   rows are looked for. Where a row is of no such form, others near to it may not be either:
+///   CsvRows takes some of them at once.
+/// Requires: Job takes a Reading and a CsvRow, and either of the same row alike.
+/// Thread-safety: one thread at a time. Checked by: tests/unit/jobs/csv_readings_test.cc.
+class CsvReadings {
+ public:
+  static constexpr DelimitedBy kFraming = CsvRows::kFraming;
+
+  template <typename Job, typename Emit>
+  void MapBlock(Job& job, const TextBlock& block, Emit& emit) {
+    std::array<std::uint32_t, kStripBytes + kPositionSlack> newlines;
+    const char* const end = block.data + block.bytes;
+    for (const char* line = block.data; line < end && !emit.rejected();) {
+      const std::uint32_t* const last =
+          FindSparse(line, std::min<std::int64_t>(kStripBytes, end - line), '\n', newlines.data());
+      const char* const behind = MapRows(job, line, newlines.data(), last, emit);
+      line = behind != line ? behind : others_.MapFirst(job, line, end, emit);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kStripBytes = 2048;
+  static constexpr std::uint32_t kStationBytes = 16;  // that are looked at
+  static constexpr std::uint32_t kDateBytes = 10;
+  static constexpr std::uint32_t kTimeBytes = 5;
+
+  // Maps rows up to the first that is of another form, or to the end of the strip, and returns
+  // where they end. A function of its own, so that its loop has all registers.
+  template <typename Job, typename Emit>
+  [[gnu::noinline]] const char* MapRows(Job& job, const char* strip, const std::uint32_t* at,
+                                        const std::uint32_t* last, Emit& emit) {
+    const char* line = strip;
+    for (; at != last; ++at) {
+      const char* const newline = strip + *at;
+      if (!MapRow(job, line, newline, emit)) [[unlikely]]
+        break;
+      line = newline + 1;
+    }
+    return line;
+  }
+
+  // Requires: kBlockSlackBytes behind the newline.
+  template <typename Job, typename Emit>
+  [[gnu::always_inline]] bool MapRow(Job& job, const char* line, const char* newline, Emit& emit) {
+    // A bit behind those of the bytes, so that one is the lowest.
+    const std::uint32_t commas = EqualMask16(line, ',') | 1U << kStationBytes;
+    const auto station_bytes = static_cast<std::uint32_t>(std::countr_zero(commas));
+    const char* const date = line + station_bytes + 1;
+    const char* const behind_date = date + kDateBytes;
+    const char* const temperature = behind_date + kTimeBytes + 2;
+    const std::uint32_t before_comma = ~commas & (commas - 1);
+    if (temperature > newline || station_bytes - 1 >= kStationBytes - 1 ||
+        (ControlOrMask16(line, '"') & before_comma) != 0 || !IsTime(behind_date)) {
+      return false;
+    }
+    const Date* const day = dates_.Read({date, kDateBytes});
+    if (day == nullptr) return false;
+    std::int32_t tenths = 0;
+    const bool missing = temperature == newline;
+    if (!missing && !ParseShortTenths(temperature, newline, tenths)) return false;
+    emit.CountRecord();
+    Reading reading;
+    reading.key.station = {line, station_bytes};
+    reading.key.date = *day;
+    reading.tenths = tenths;
+    reading.kind = missing ? ReadingKind::kMissing : ReadingKind::kGood;
+    job.Map(reading, emit);
+    return true;
+  }
+
+  // ",hh:mm,"; the hour may be any. Requires: eight readable bytes.
+  static bool IsTime(const char* text) {
+    std::uint64_t word;
+    std::memcpy(&word, text, sizeof word);
+    word ^= 0x2c30303a30302c;
+    // A digit's value is at most 9, so adding 0x76 leaves its top bit clear; the others are zero.
+    // What adding carries into the next byte comes of one that has that bit itself.
+    return ((word | (word + 0x7f76767f76767f)) & 0x80808080808080) == 0;
+  }
+
+  DateReader dates_;
+  CsvRows others_;
+};
+
+}  // namespace weir::weather

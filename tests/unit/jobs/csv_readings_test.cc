@@ -1,0 +1,129 @@
+// Rows of the usual form are what CsvRows would make of them, and so are those beside them.
+
+#include "jobs/weather/csv_readings.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jobs/api/readers.h"
+#include "jobs/engine/make_program.h"
+#include "jobs/testing/run_job.h"
+#include "jobs/weather/daily_maximum.h"
+#include "jobs/weather/mean_of_maxima.h"
+
+namespace weir::weather {
+namespace {
+
+// The same job, whose rows are all split into fields.
+struct DailyMaximumOfFields : DailyMaximumOfCsv {
+  using Reader = CsvRows;
+};
+
+template <typename FirstLayer>
+class Definition : public JobDefinition {
+ public:
+  Definition() {
+    info_.name = "weather";
+    info_.rates = {4.5e-9, 0.026, {{9e-9, 0.65}, {11e-9, 0.7}}};
+  }
+  const JobInfo& info() const override { return info_; }
+  absl::StatusOr<std::unique_ptr<JobProgram>> MakeProgram(const ParameterValues&) const override {
+    return MakeChainProgram(FirstLayer(), MeanOfMaxima());
+  }
+  absl::Status Present(absl::Span<const std::string>, const ParameterValues&,
+                       std::ostream&) const override {
+    return absl::OkStatus();
+  }
+
+ private:
+  JobInfo info_;
+};
+
+std::vector<std::string> Rejected(const testing::JobResult& result) {
+  std::vector<std::string> rejected;
+  for (const BadRecord& bad : result.bad_records) {
+    rejected.push_back(std::to_string(bad.byte_offset) + " " + bad.reason + ": " + bad.content);
+  }
+  return rejected;
+}
+
+void ExpectAsFields(const std::string& text, std::int64_t skip_bad, int mappers) {
+  const testing::JobRun run{.inputs = {text}, .mappers = mappers, .skip_bad = skip_bad};
+  const testing::JobResult readings = RunJob(Definition<DailyMaximumOfCsv>(), run);
+  const testing::JobResult fields = RunJob(Definition<DailyMaximumOfFields>(), run);
+  RC_ASSERT(readings.error_code == fields.error_code);
+  RC_ASSERT(readings.output == fields.output);
+  RC_ASSERT(readings.counters == fields.counters);
+  RC_ASSERT(Rejected(readings) == Rejected(fields));
+}
+
+rc::Gen<std::string> OneOf(std::vector<std::string> usual, std::vector<std::string> others) {
+  return rc::gen::weightedOneOf<std::string>(
+      {{30, rc::gen::elementOf(std::move(usual))}, {1, rc::gen::elementOf(std::move(others))}});
+}
+
+rc::Gen<std::string> Rows() {
+  const std::string long_name(100, 's');
+  return rc::gen::map(
+      rc::gen::tuple(
+          OneOf({"s", "02000099999", "exactly-fifteen", "sixteen-together", "seventeen-of-them"},
+                {"", "a\tb", "a\"b", "\"quoted\"", "\"a,b\"", "\"open", long_name, long_name + "s",
+                 "a\x7f", "\xc3\xa9", std::string(1, '\0')}),
+          OneOf({"1990-01-01", "1990-01-02", "2024-02-29"},
+                {"19900101", "1990-02-30", "1990-1-01", "", "1990-01-011", "\"1990-01-01\""}),
+          OneOf({"00:00", "23:59", "99:99"},
+                {"", "0:00", "00:0x", "x0:00", "00-00", "00:00:00", "now", "\"00:00\"", "0\"0:0",
+                 "00:00,", "\x8a\x8a:00"}),
+          OneOf({"12.5", "-12.5", "1.5", "-1.5", "0.0", "-0.0", "99.9", ""},
+                {"100.0", "-100.5", "+1.5", "1", "1.50", "1.55", ".5", "x", "1.5 ", "1.5,",
+                 "\"1.5\""}),
+          OneOf({"\n", "\n", "\r\n"},
+                {"\r\r\n", "\n\n", "\n,,,\n", "\nstation,date,time,temperature\n"})),
+      [](const auto& row) {
+        return std::apply(
+            [](const auto& station, const auto& date, const auto& time, const auto& temperature,
+               const auto& end) {
+              return station + "," + date + "," + time + "," + temperature + end;
+            },
+            row);
+      });
+}
+
+RC_GTEST_PROP(CsvReadingsProperty, AreWhatTheFieldsOfTheirRowsSay, ()) {
+  // Of some strips, and of one that ends within a row.
+  const auto rows = *rc::gen::container<std::vector<std::string>>(
+      *rc::gen::element<std::size_t>(0, 3, 70, 300), Rows());
+  std::string text;
+  for (const std::string& row : rows) text += row;
+  if (*rc::gen::arbitrary<bool>() && !text.empty()) text.pop_back();
+  ExpectAsFields(text, *rc::gen::element<std::int64_t>(0, 2, 1000), *rc::gen::inRange(1, 4));
+}
+
+// Each byte of a usual row in turn is any other one.
+TEST(CsvReadings, EveryByteThatIsNotUsualIsSeen) {
+  const std::string usual = "02000099999,1990-01-01,00:00,-12.5\n";
+  for (std::size_t at = 0; at < usual.size(); ++at) {
+    std::string text = usual;
+    for (int c = 0; c < 256; ++c) {
+      std::string row = usual;
+      row[at] = static_cast<char>(c);
+      text += row;
+    }
+    const testing::JobRun run{.inputs = {text}, .skip_bad = 1000};
+    const testing::JobResult readings = RunJob(Definition<DailyMaximumOfCsv>(), run);
+    const testing::JobResult fields = RunJob(Definition<DailyMaximumOfFields>(), run);
+    ASSERT_TRUE(fields.ok()) << at << fields.status;
+    EXPECT_EQ(readings.output, fields.output) << at;
+    EXPECT_EQ(readings.counters, fields.counters) << at;
+    EXPECT_EQ(Rejected(readings), Rejected(fields)) << at;
+  }
+}
+
+}  // namespace
+}  // namespace weir::weather
