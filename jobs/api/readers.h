@@ -120,6 +120,22 @@ class CsvRows {
     return behind != line ? behind : MapLine(job, line, end, emit);
   }
 
+  /// The same of one row, whatever it is like.
+  template <typename Job, typename Emit>
+  [[gnu::noinline]] const char* MapLine(Job& job, const char* line, const char* end, Emit& emit) {
+    const void* newline = std::memchr(line, '\n', static_cast<std::size_t>(end - line));
+    // None only where the file is cut short under the block.
+    const char* const line_end = newline != nullptr ? static_cast<const char*>(newline) : end;
+    const std::string_view text(line, static_cast<std::size_t>(line_end - line));
+    emit.CountRecord();
+    if (Split(text)) {
+      job.Map(row_, emit);
+    } else {
+      emit.Reject(text, "not a CSV row: a quote is not closed, or text follows a closing quote");
+    }
+    return line_end + 1;
+  }
+
   /// Splits one line into row(); false when a quote is not closed or text follows a closing one.
   bool Split(std::string_view line);
   const CsvRow& row() const { return row_; }
@@ -180,22 +196,6 @@ class CsvRows {
     ends_.assign(field_ends - 1, field_ends + size);
     --ends_.back();
     return {line.substr(0, line.size() - 1), {strip, ends_.data() + 1, size}};
-  }
-
-  // Maps one row, whatever it is like, and returns where the next one begins.
-  template <typename Job, typename Emit>
-  [[gnu::noinline]] const char* MapLine(Job& job, const char* line, const char* end, Emit& emit) {
-    const void* newline = std::memchr(line, '\n', static_cast<std::size_t>(end - line));
-    // None only where the file is cut short under the block.
-    const char* const line_end = newline != nullptr ? static_cast<const char*>(newline) : end;
-    const std::string_view text(line, static_cast<std::size_t>(line_end - line));
-    emit.CountRecord();
-    if (Split(text)) {
-      job.Map(row_, emit);
-    } else {
-      emit.Reject(text, "not a CSV row: a quote is not closed, or text follows a closing quote");
-    }
-    return line_end + 1;
   }
 
   CsvRow row_;

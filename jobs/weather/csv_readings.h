@@ -26,8 +26,8 @@ namespace weir::weather {
 /// Model: such a row has a station of 1 to 15 characters, none of them a control character or a
 ///   quote, a date of ten characters, a time hh:mm, and a temperature "-?d?d.d" or none. Its fields
 ///   lie where its first bytes and its last ones say, so that of all of the text only the ends of
-///   rows are looked for. Where a row is of no such form, others near to it may not be either:
-///   CsvRows takes some of them at once.
+///   rows are looked for. Where many rows have another form CsvRows takes what follows, for longer
+///   each time.
 /// Requires: Job takes a Reading and a CsvRow, and either of the same row alike.
 /// Thread-safety: one thread at a time. Checked by: tests/unit/jobs/csv_readings_test.cc.
 class CsvReadings {
@@ -39,31 +39,49 @@ class CsvReadings {
     std::array<std::uint32_t, kStripBytes + kPositionSlack> newlines;
     const char* const end = block.data + block.bytes;
     for (const char* line = block.data; line < end && !emit.rejected();) {
+      if (strips_left_out_ > 0) {
+        --strips_left_out_;
+        line = others_.MapFirst(job, line, end, emit);
+        continue;
+      }
       const std::uint32_t* const last =
           FindSparse(line, std::min<std::int64_t>(kStripBytes, end - line), '\n', newlines.data());
-      const char* const behind = MapRows(job, line, newlines.data(), last, emit);
-      line = behind != line ? behind : others_.MapFirst(job, line, end, emit);
+      // A row that is longer than a strip is found by none.
+      line = last != newlines.data() ? MapRows(job, line, newlines.data(), last, end, emit)
+                                     : others_.MapLine(job, line, end, emit);
     }
   }
 
  private:
   static constexpr std::int64_t kStripBytes = 2048;
+  // Of the sixty or so rows of a strip.
+  static constexpr int kOthersMax = 4;
+  static constexpr int kStripsLeftOutMax = 1024;
   static constexpr std::uint32_t kStationBytes = 16;  // that are looked at
   static constexpr std::uint32_t kDateBytes = 10;
   static constexpr std::uint32_t kTimeBytes = 5;
 
-  // Maps rows up to the first that is of another form, or to the end of the strip, and returns
+  // Maps the rows that end at these places, up to where too many have another form, and returns
   // where they end. A function of its own, so that its loop has all registers.
   template <typename Job, typename Emit>
   [[gnu::noinline]] const char* MapRows(Job& job, const char* strip, const std::uint32_t* at,
-                                        const std::uint32_t* last, Emit& emit) {
+                                        const std::uint32_t* last, const char* end, Emit& emit) {
     const char* line = strip;
+    int others = 0;
     for (; at != last; ++at) {
       const char* const newline = strip + *at;
-      if (!MapRow(job, line, newline, emit)) [[unlikely]]
-        break;
+      if (!MapRow(job, line, newline, emit)) [[unlikely]] {
+        others_.MapLine(job, line, end, emit);
+        if (emit.rejected()) return newline + 1;
+        if (++others > kOthersMax) {
+          strips_left_out_ = left_out_next_;
+          left_out_next_ = std::min(2 * left_out_next_, kStripsLeftOutMax);
+          return newline + 1;
+        }
+      }
       line = newline + 1;
     }
+    left_out_next_ = 1;
     return line;
   }
 
@@ -83,9 +101,10 @@ class CsvReadings {
     }
     const Date* const day = dates_.Read({date, kDateBytes});
     if (day == nullptr) return false;
+    const char* const end = newline[-1] == '\r' ? newline - 1 : newline;
     std::int32_t tenths = 0;
-    const bool missing = temperature == newline;
-    if (!missing && !ParseShortTenths(temperature, newline, tenths)) return false;
+    const bool missing = temperature == end;
+    if (!missing && !ParseShortTenths(temperature, end, tenths)) return false;
     emit.CountRecord();
     Reading reading;
     reading.key.station = {line, station_bytes};
@@ -108,6 +127,8 @@ class CsvReadings {
 
   DateReader dates_;
   CsvRows others_;
+  int strips_left_out_ = 0;  // of CsvRows
+  int left_out_next_ = 1;
 };
 
 }  // namespace weir::weather
