@@ -28,7 +28,7 @@ set(_public
   records/parameters.h=jobs/records/parameters.h
   records/random_numbers.h=jobs/records/random_numbers.h
   reduce.h=runtime/reduce/reduce.h
-  tenths.h=jobs/api/tenths.h
+  tenths.h=jobs/api/scan/tenths.h
   testing.h=jobs/testing/run_job.h
   text_block.h=jobs/api/text_block.h
   value_codec.h=jobs/api/value_codec.h

@@ -13,7 +13,7 @@
 #include "jobs/api/readers.h"
 #include "jobs/api/scan/byte_scan.h"
 #include "jobs/api/scan/mark_scan.h"
-#include "jobs/api/tenths.h"
+#include "jobs/api/scan/tenths.h"
 #include "jobs/api/text_block.h"
 #include "jobs/onebrc/temperature.h"
 

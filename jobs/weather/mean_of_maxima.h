@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "jobs/api/tenths.h"
+#include "jobs/api/scan/tenths.h"
 #include "jobs/weather/station_keys.h"
 
 namespace weir::weather {

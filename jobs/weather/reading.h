@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "jobs/api/scan/byte_scan.h"
-#include "jobs/api/tenths.h"
+#include "jobs/api/scan/tenths.h"
 #include "jobs/weather/station_keys.h"
 
 namespace weir::weather {

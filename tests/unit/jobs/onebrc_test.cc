@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "jobs/api/bad_record.h"
-#include "jobs/api/tenths.h"
+#include "jobs/api/scan/tenths.h"
 #include "jobs/onebrc/temperature.h"
 #include "jobs/testing/in_process_job.h"
 

@@ -1,4 +1,4 @@
-#include "jobs/api/tenths.h"
+#include "jobs/api/scan/tenths.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
