@@ -11,6 +11,7 @@ set(_public
   job_data.h=jobs/api/job_data.h
   job_definition.h=jobs/api/job_definition.h
   key_codec.h=jobs/api/key_codec.h
+  key_place.h=jobs/api/key_place.h
   key_prefix.h=jobs/api/key_prefix.h
   loop.h=jobs/api/loop.h
   loop_program.h=jobs/engine/loop_program.h

@@ -10,8 +10,10 @@
 #include <type_traits>
 
 #include "jobs/api/key_codec.h"
+#include "jobs/api/key_place.h"
 #include "jobs/engine/emit_base.h"
 #include "jobs/engine/table/key_batch.h"
+#include "jobs/engine/table/value_memory.h"
 
 namespace weir {
 
@@ -37,6 +39,21 @@ class CombineEmit : public EmitBase<Job> {
     }
   }
 
+  /// The same, of a key that may have come with this place before (KeyPlace). Where the order of
+  /// values matters places are left alone: others of the key may wait in the batch.
+  [[gnu::always_inline]] void operator()(typename KeyForm<typename Job::Key>::Argument key,
+                                         const typename Job::Value& value, KeyPlace& place) {
+    if constexpr (kMayBeShort && kTakesPlaces) {
+      if (batch_.AddAt(place, value)) [[likely]] {
+        this->CountEmitted();
+        return;
+      }
+      AddAnew(key, value, place);
+    } else {
+      (*this)(key, value);
+    }
+  }
+
  private:
   using Key = typename Job::Key;
   using Value = typename Job::Value;
@@ -44,6 +61,18 @@ class CombineEmit : public EmitBase<Job> {
   static constexpr bool kMayBeShort = requires(const Key& key, ShortKey& short_key) {
     KeyCodec<Key>::Short(key, short_key);
   };
+  // Folding into a value may change what it holds on the heap, which is counted elsewhere.
+  static constexpr bool kTakesPlaces =
+      IsCommutative<Job>() && !ValueMemory<typename Job::Value>::kOwnsHeap;
+
+  [[gnu::noinline]] void AddAnew(HandedOn<std::remove_cvref_t<Argument>> key, HandedOn<Value> value,
+                                 KeyPlace& place) {
+    ShortKey short_key;
+    if (batch_.AddToPending(place, value)) return this->CountEmitted();
+    if (!KeyCodec<Key>::Short(key, short_key)) return (*this)(key, value);
+    this->CountEmitted();
+    batch_.AddShort(short_key, value, place);
+  }
   [[gnu::noinline]] void AddBytes(HandedOn<std::remove_cvref_t<Argument>> key,
                                   HandedOn<Value> value) {
     AddBytesInline(key, value);

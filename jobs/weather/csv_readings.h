@@ -17,6 +17,7 @@
 #include "jobs/api/scan/tenths.h"
 #include "jobs/api/text_block.h"
 #include "jobs/weather/reading.h"
+#include "jobs/weather/station_order.h"
 
 namespace weir::weather {
 
@@ -57,9 +58,8 @@ class CsvReadings {
   // Of the sixty or so rows of a strip.
   static constexpr int kOthersMax = 4;
   static constexpr int kStripsLeftOutMax = 1024;
-  static constexpr std::uint32_t kStationBytes = 16;  // that are looked at
   static constexpr std::uint32_t kDateBytes = 10;
-  static constexpr std::uint32_t kTimeBytes = 5;
+  static constexpr std::uint32_t kWhenBytes = 16;  // a date, a comma, a time hh:mm
 
   // Maps the rows that end at these places, up to where too many have another form, and returns
   // where they end. A function of its own, so that its loop has all registers.
@@ -67,6 +67,7 @@ class CsvReadings {
   [[gnu::noinline]] const char* MapRows(Job& job, const char* strip, const std::uint32_t* at,
                                         const std::uint32_t* last, const char* end, Emit& emit) {
     const char* line = strip;
+    stations_.CountRows(last - at);
     int others = 0;
     for (; at != last; ++at) {
       const char* const newline = strip + *at;
@@ -88,31 +89,61 @@ class CsvReadings {
   // Requires: kBlockSlackBytes behind the newline.
   template <typename Job, typename Emit>
   [[gnu::always_inline]] bool MapRow(Job& job, const char* line, const char* newline, Emit& emit) {
-    // A bit behind those of the bytes, so that one is the lowest.
-    const std::uint32_t commas = EqualMask16(line, ',') | 1U << kStationBytes;
-    const auto station_bytes = static_cast<std::uint32_t>(std::countr_zero(commas));
-    const char* const date = line + station_bytes + 1;
-    const char* const behind_date = date + kDateBytes;
-    const char* const temperature = behind_date + kTimeBytes + 2;
-    const std::uint32_t before_comma = ~commas & (commas - 1);
-    if (temperature > newline || station_bytes - 1 >= kStationBytes - 1 ||
-        (ControlOrMask16(line, '"') & before_comma) != 0 || !IsTime(behind_date)) {
-      return false;
+    StationOrder::Station* station = stations_.Expected(line);
+    std::uint32_t station_bytes = 0;
+    const char* date = nullptr;
+    const Date* day = nullptr;
+    if (station != nullptr) [[likely]] {
+      station_bytes = station->bytes;
+      date = line + station_bytes + 1;
+      day = OfSameTime(date) ? &date_ : DateOf(date);
+    } else {
+      station_bytes = StationBytes(line);
+      if (station_bytes == 0) return false;
+      station = stations_.Find(line, station_bytes);
+      date = line + station_bytes + 1;
+      day = DateOf(date);
     }
-    const Date* const day = dates_.Read({date, kDateBytes});
     if (day == nullptr) return false;
+    // What was looked at ends with a comma, so that the row did not end before.
+    const char* const temperature = date + kWhenBytes + 1;
     const char* const end = newline[-1] == '\r' ? newline - 1 : newline;
     std::int32_t tenths = 0;
     const bool missing = temperature == end;
     if (!missing && !ParseShortTenths(temperature, end, tenths)) return false;
     emit.CountRecord();
-    Reading reading;
-    reading.key.station = {line, station_bytes};
-    reading.key.date = *day;
-    reading.tenths = tenths;
-    reading.kind = missing ? ReadingKind::kMissing : ReadingKind::kGood;
+    if (station != nullptr && station->date != *day) [[unlikely]] {
+      station->date = *day;
+      station->place = {};
+    }
+    const Reading reading{.key = {.station = {line, station_bytes}, .date = *day},
+                          .tenths = tenths,
+                          .kind = missing ? ReadingKind::kMissing : ReadingKind::kGood,
+                          .place = station != nullptr ? &station->place : nullptr};
     job.Map(reading, emit);
     return true;
+  }
+
+  // 0 where there is none of the usual form.
+  static std::uint32_t StationBytes(const char* line) {
+    const std::uint32_t commas = EqualMask16(line, ',');
+    const std::uint32_t before_comma = ~commas & (commas - 1);
+    if (commas == 0 || (ControlOrMask16(line, '"') & before_comma) != 0) return 0;
+    return static_cast<std::uint32_t>(std::countr_zero(commas));
+  }
+
+  // Whether the text is the "YYYY-MM-DD,hh:mm," of an earlier row, whose date is date_ then.
+  [[gnu::always_inline]] bool OfSameTime(const char* text) {
+    return SameMask16(text, when_.data()) == 0xffff && text[kWhenBytes] == ',';
+  }
+  // The date of such a text, until the next call; null for any other text.
+  [[gnu::always_inline]] const Date* DateOf(const char* text) {
+    if (!IsTime(text + kDateBytes)) return nullptr;
+    const Date* const date = dates_.Read({text, kDateBytes});
+    if (date == nullptr) return nullptr;
+    std::memcpy(when_.data(), text, kWhenBytes);
+    date_ = *date;
+    return date;
   }
 
   // ",hh:mm,"; the hour may be any. Requires: eight readable bytes.
@@ -125,7 +156,12 @@ class CsvReadings {
     return ((word | (word + 0x7f76767f76767f)) & 0x80808080808080) == 0;
   }
 
+  StationOrder stations_;
   DateReader dates_;
+  // Always of one another.
+  alignas(kWhenBytes) std::array<char, kWhenBytes> when_ = {'0', '0', '0', '1', '-', '0', '1', '-',
+                                                            '0', '1', ',', '0', '0', ':', '0', '0'};
+  Date date_ = reading_internal::DateOf(1, 1, 1);
   CsvRows others_;
   int strips_left_out_ = 0;  // of CsvRows
   int left_out_next_ = 1;

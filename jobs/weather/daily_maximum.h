@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "jobs/api/key_place.h"
 #include "jobs/api/readers.h"
 #include "jobs/weather/csv_readings.h"
 #include "jobs/weather/reading.h"
@@ -28,7 +29,11 @@ struct DailyMaximum {
   template <typename Emit>
   [[gnu::always_inline]] static void Take(const Reading& reading, Emit& emit) {
     emit.Increment(static_cast<std::size_t>(reading.kind));
-    if (reading.kind == ReadingKind::kGood) emit(reading.key, reading.tenths);
+    if (reading.kind != ReadingKind::kGood) return;
+    if constexpr (requires(KeyPlace & place) { emit(reading.key, reading.tenths, place); }) {
+      if (reading.place != nullptr) return emit(reading.key, reading.tenths, *reading.place);
+    }
+    emit(reading.key, reading.tenths);
   }
 };
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "jobs/api/key_place.h"
 #include "jobs/api/scan/byte_scan.h"
 #include "jobs/api/scan/tenths.h"
 #include "jobs/weather/station_keys.h"
@@ -28,6 +29,7 @@ struct Reading {
   StationDate key;
   std::int32_t tenths = 0;
   ReadingKind kind = ReadingKind::kGood;
+  KeyPlace* place = nullptr;  // of the key, if that may have come before
 };
 
 // In line, because they are what a row costs.

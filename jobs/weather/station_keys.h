@@ -21,6 +21,10 @@ struct Date {
 
   /// Month, day and year, the first ones lowest, as the bytes of a word.
   std::uint32_t KeyBits() const { return __builtin_bswap32(std::bit_cast<std::uint32_t>(*this)); }
+  // As numbers, because compilers compare the members one by one.
+  friend bool operator==(const Date& a, const Date& b) {
+    return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+  }
 };
 
 /// Station as written in the input, without control characters (reading.h sees to that).

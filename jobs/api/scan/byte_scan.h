@@ -74,6 +74,13 @@ inline std::uint32_t EqualMask16(const char* text, char c) {
   return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(c))));
 }
 
+/// Bit i tells whether a[i] and b[i] are the same. Requires: 16 readable bytes at both.
+inline std::uint32_t SameMask16(const char* a, const char* b) {
+  const __m128i bytes_a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a));
+  const __m128i bytes_b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(b));
+  return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes_a, bytes_b)));
+}
+
 /// Bit i tells whether text[i] is below the space, or `c`. Requires: 16 readable bytes.
 inline std::uint32_t ControlOrMask16(const char* text, char c) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
@@ -127,6 +134,12 @@ inline bool HasControl(std::string_view text) { return HasControlPortable(text);
 inline std::uint32_t EqualMask16(const char* text, char c) {
   std::uint32_t mask = 0;
   for (int i = 0; i < 16; ++i) mask |= static_cast<std::uint32_t>(text[i] == c) << i;
+  return mask;
+}
+
+inline std::uint32_t SameMask16(const char* a, const char* b) {
+  std::uint32_t mask = 0;
+  for (int i = 0; i < 16; ++i) mask |= static_cast<std::uint32_t>(a[i] == b[i]) << i;
   return mask;
 }
 

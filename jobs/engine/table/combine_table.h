@@ -69,12 +69,13 @@ class CombineTable {
 
   /// Where keys come again and an entry fits into a cache line, a table of a few thousand keys
   /// stays whole, and becomes sparse once so many were found beside their first places that it
-  /// pays.
+  /// pays. Moves are counted from `moves` on.
   explicit CombineTable(std::shared_ptr<SlabStore> slabs = std::make_shared<SlabStore>(),
-                        KeysCome come = KeysCome::kOnce)
+                        KeysCome come = KeysCome::kOnce, std::uint64_t moves = 0)
       : memory_(sizeof(Entry), slabs),
         arena_(std::move(slabs), kKeyBytesInUnits),
-        may_be_sparse_(come == KeysCome::kAgain && sizeof(Entry) <= kLineBytes) {
+        may_be_sparse_(come == KeysCome::kAgain && sizeof(Entry) <= kLineBytes),
+        moves_(moves) {
     Start(sub_tables_[0], kLog2FirstEntries);
   }
   ~CombineTable() {
@@ -468,7 +469,7 @@ class CombineTable {
   TableMemory memory_;
   ByteArena arena_;
   const bool may_be_sparse_;
-  std::uint64_t moves_ = 0;
+  std::uint64_t moves_;
   int sub_mask_ = 0;
   std::array<SubTable, kSubTables> sub_tables_;
 };

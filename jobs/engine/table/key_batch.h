@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "jobs/api/key_place.h"
 #include "jobs/engine/table/combine_table.h"
 #include "jobs/engine/table/packed_key.h"
 #include "jobs/engine/table/recent_entries.h"
@@ -43,14 +44,42 @@ class KeyBatch {
 
   /// Begins again with an empty table. Requires: nothing is pending.
   void Clear() {
+    // No place of before is one of the new table.
+    const std::uint64_t moves = table_.moves() + 1;
     std::destroy_at(&table_);
-    std::construct_at(&table_, slabs_, come_);
+    std::construct_at(&table_, slabs_, come_, moves);
     recent_.Forget();
   }
 
   /// Adds a key whose bytes stay in place until Flush, with 16 readable bytes from its first on.
   [[gnu::always_inline]] void AddStable(const char* data, std::size_t bytes, const Value& value) {
     Add(PackKey(data, static_cast<std::uint32_t>(bytes)), value);
+  }
+
+  /// Adds a value to the key of a place, before all that wait; false where that has no entry there.
+  [[gnu::always_inline]] bool AddAt(const KeyPlace& place, const Value& value) {
+    if (place.state != table_.moves()) [[unlikely]]
+      return false;
+    fold_(*static_cast<Value*>(place.value), value);
+    recent_.CountFound();
+    return true;
+  }
+
+  /// The same of a key that waits.
+  bool AddToPending(const KeyPlace& place, const Value& value) {
+    if (place.state != pending_state_) return false;
+    fold_(*static_cast<Value*>(place.value), value);
+    return true;
+  }
+
+  /// Adds a key that needs no memory, and tells where it is from now on, or while it waits.
+  void AddShort(const ShortKey& key, const Value& value, KeyPlace& place) {
+    Entry* const entry = Add(PackKey(key), value);
+    if (entry != nullptr) {
+      place = {&entry->value, table_.moves()};
+    } else if (num_pending_ > 0) {
+      place = {&pending_[num_pending_ - 1].value, pending_state_};
+    }
   }
 
   /// Adds a key that needs no memory.
@@ -89,6 +118,7 @@ class KeyBatch {
     }
     recent_.CountMissed(num_pending_);
     num_pending_ = 0;
+    ++pending_state_;
     scratch_used_ = 0;
   }
 
@@ -102,12 +132,12 @@ class KeyBatch {
     Value value;
   };
 
-  [[gnu::always_inline]] void Add(const PackedKey& key, const Value& value) {
-    if (table_.small()) {
-      // Order is kept: nothing is pending while the table is small.
-      table_.UpsertSmall(key, value, fold_);
-      return;
-    }
+  using Entry = typename CombineTable<Value>::Entry;
+
+  // The entry of the key, or null where it waits.
+  [[gnu::always_inline]] Entry* Add(const PackedKey& key, const Value& value) {
+    // Order is kept: nothing is pending while the table is small.
+    if (table_.small()) return &table_.UpsertSmall(key, value, fold_);
     if constexpr (!CombineTable<Value>::kCountsHeap) {
       if (recent_.in_use()) {
         // Nothing of a key that is found waits: it would have been found before.
@@ -115,7 +145,7 @@ class KeyBatch {
         if (entry != nullptr && CombineTable<Value>::IsOfShort(*entry, key)) [[likely]] {
           fold_(entry->value, value);
           recent_.CountFound();
-          return;
+          return entry;
         }
       }
     }
@@ -123,9 +153,8 @@ class KeyBatch {
     pending_[num_pending_].key = key;
     pending_[num_pending_].value = value;
     if (++num_pending_ == kPending) Flush();
+    return nullptr;
   }
-
-  using Entry = typename CombineTable<Value>::Entry;
 
   [[gnu::noinline]] void FlushAndRemember() {
     for (std::size_t i = 0; i < num_pending_; ++i) {
@@ -150,6 +179,8 @@ class KeyBatch {
   RecentEntries<Entry> recent_;
   std::array<Pending, kPending> pending_;
   std::size_t num_pending_ = 0;
+  // Of places: one for what waits until the next Flush. No table is moved so often.
+  std::uint64_t pending_state_ = std::uint64_t{1} << 63;
   std::size_t scratch_used_ = 0;
   std::array<char, kScratchBytes> scratch_;
 };

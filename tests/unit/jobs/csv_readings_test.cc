@@ -7,7 +7,9 @@
 #include <rapidcheck/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -21,8 +23,15 @@ namespace weir::weather {
 namespace {
 
 // The same job, whose rows are all split into fields.
-struct DailyMaximumOfFields : DailyMaximumOfCsv {
+template <typename FirstLayer>
+struct OfFields : FirstLayer {
   using Reader = CsvRows;
+};
+
+// A job for which the order of rows matters.
+struct LastOfDay : DailyMaximumOfCsv {
+  static constexpr bool kCommutative = false;
+  void Combine(Value& into, const Value& from) const { into = from; }
 };
 
 template <typename FirstLayer>
@@ -54,9 +63,10 @@ std::vector<std::string> Rejected(const testing::JobResult& result) {
 }
 
 // What of the results differs; empty: nothing does.
+template <typename FirstLayer = DailyMaximumOfCsv>
 std::string DiffersFromFields(const testing::JobRun& run) {
-  const testing::JobResult readings = RunJob(Definition<DailyMaximumOfCsv>(), run);
-  const testing::JobResult fields = RunJob(Definition<DailyMaximumOfFields>(), run);
+  const testing::JobResult readings = RunJob(Definition<FirstLayer>(), run);
+  const testing::JobResult fields = RunJob(Definition<OfFields<FirstLayer>>(), run);
   if (readings.error_code != fields.error_code) return "error";
   if (readings.output != fields.output) return "output";
   if (readings.counters != fields.counters) return "counters";
@@ -120,6 +130,69 @@ TEST(CsvReadings, EveryByteThatIsNotUsualIsSeen) {
     }
     EXPECT_EQ(DiffersFromFields({.inputs = {text}, .skip_bad = 1000}), "") << at;
   }
+}
+
+// A row of a station, a day of 25 a month and an hour; one in fifty has another form.
+std::string RowOf(std::mt19937_64& random, int station, int day, int hour) {
+  const auto two = [](int number) { return std::to_string(100 + number).substr(1); };
+  const std::uint64_t tenths = random() % 900;
+  return "s" + std::to_string(station) + "," + std::to_string(1990 + day / 300) + "-" +
+         two(1 + day / 25 % 12) + "-" + two(1 + day % 25) + "," + std::to_string(10 + hour) +
+         (random() % 50 == 0 ? ":00:00," : ":00,") + (random() % 3 == 0 ? "-" : "") +
+         std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + "\n";
+}
+
+// Stations that come in an order, of hours and of stations, and in none; with so many days that
+// places in the table are given up as it grows.
+TEST(CsvReadings, StationsMayComeInAnyOrder) {
+  std::mt19937_64 random(20261130);
+  const auto row_of = [&](int station, int day, int hour) {
+    return RowOf(random, station, day, hour);
+  };
+  for (const int stations : {1, 30, 1500}) {
+    std::string hours;
+    std::string each;
+    std::string any;
+    const int days = 30000 / stations / 4;
+    for (int day = 0; day < days; ++day) {
+      for (int hour = 0; hour < 4; ++hour) {
+        for (int station = 0; station < stations; ++station) {
+          // One in a hundred is missing.
+          if (random() % 100 != 0) hours += row_of(station, day, hour);
+          any += row_of(static_cast<int>(random() % static_cast<unsigned>(stations)),
+                        static_cast<int>(random() % static_cast<unsigned>(days)), hour);
+        }
+      }
+    }
+    for (int station = 0; station < stations; ++station) {
+      for (int row = 0; row < days * 4; ++row) each += row_of(station, row / 4, row % 4);
+    }
+    for (const std::string& text : {hours, each, any, hours + any + each + hours}) {
+      EXPECT_EQ(DiffersFromFields({.inputs = {text}, .slots = 2}), "") << stations;
+      EXPECT_EQ(DiffersFromFields<LastOfDay>({.inputs = {text}}), "") << stations;
+    }
+  }
+}
+
+// Of a table that has outgrown the cache, where pairs wait (KeyBatch) while others of their keys
+// might go past them.
+TEST(CsvReadings, TheOrderOfRowsIsKeptForJobsThatNeedIt) {
+  constexpr int kStations = 400;
+  constexpr int kDays = 60;
+  std::mt19937_64 random(20261130);
+  std::string text;
+  for (int hour = 0; hour < kDays * 6; ++hour) {
+    for (int station = 0; station < kStations; ++station) {
+      text += RowOf(random, station, hour / 6, hour % 6);
+    }
+  }
+  EXPECT_EQ(DiffersFromFields<LastOfDay>({.inputs = {text}}), "");
+}
+
+// What no row has been like yet is no date.
+TEST(CsvReadings, TheFirstRowMayHaveAnyBytesForADate) {
+  const std::string text = "s," + std::string(16, '\0') + ",1.5\ns,0001-01-01,00:00,2.5\n";
+  EXPECT_EQ(DiffersFromFields({.inputs = {text}, .skip_bad = 1}), "");
 }
 
 // Where many rows have another form they are left to CsvRows, for longer each time.

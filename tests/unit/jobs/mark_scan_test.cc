@@ -160,6 +160,19 @@ RC_GTEST_PROP(ByteScanProperty, ControlsAndOneCharacterAreFoundIn16Bytes, (char 
   RC_ASSERT(ControlOrMask16(text.data(), c) == expected);
 }
 
+RC_GTEST_PROP(ByteScanProperty, SameBytesAreFoundIn16, ()) {
+  const auto a = *rc::gen::container<std::string>(16, rc::gen::arbitrary<char>());
+  std::string b = a;
+  for (const int at : *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 16))) {
+    b[static_cast<std::size_t>(at)] = *rc::gen::arbitrary<char>();
+  }
+  std::uint32_t expected = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i]) expected |= 1U << i;
+  }
+  RC_ASSERT(SameMask16(a.data(), b.data()) == expected);
+}
+
 RC_GTEST_PROP(MarkScanProperty, WordsBeginAndEndWhereWhiteSpaceSaysSo, ()) {
   const std::string text = *Texts();
   // In two strips, of which the first ends anywhere that is allowed.

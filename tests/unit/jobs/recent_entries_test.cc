@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "jobs/api/key_codec.h"
+#include "jobs/api/key_place.h"
 #include "jobs/engine/table/combine_table.h"
 #include "jobs/engine/table/key_batch.h"
 #include "jobs/engine/table/slab_store.h"
@@ -195,6 +197,46 @@ TEST(RecentEntries, ABatchForgetsWhatAKeyTooLongToWaitHasMoved) {
     });
   }
   EXPECT_EQ(found, kFirst);
+}
+
+// A place of each key beside those of a map, while the table grows, is split and begins again.
+TEST(KeyPlaces, ABatchKeepsAllValuesOfKeysWithPlacesAndWithout) {
+  const auto add = [](std::int64_t& into, std::int64_t from) { into += from; };
+  auto batch = std::make_unique<KeyBatch<std::int64_t, decltype(add)>>(
+      add, std::make_shared<SlabStore>(), KeysCome::kAgain);
+  std::mt19937_64 random(20261130);
+  std::vector<KeyPlace> places(20000);
+  std::int64_t at_places = 0;
+  for (const std::size_t num_keys : {300, 3000, 20000}) {
+    std::map<std::string, std::int64_t> expected;
+    for (std::size_t i = 0; i < 30 * num_keys; ++i) {
+      // Of a window that moves on.
+      const std::size_t which = (i / 30 + random() % 200) % num_keys;
+      const std::string key = std::to_string(which);
+      const auto value = static_cast<std::int64_t>(random() % 1000);
+      expected[key] += value;
+      if (random() % 8 == 0) {
+        batch->AddCopied(key, value);
+      } else if (batch->AddAt(places[which], value)) {
+        ++at_places;
+      } else {
+        batch->AddShort(ShortKey(key), value, places[which]);
+      }
+      if (random() % 1000 == 0) batch->Flush();
+    }
+    batch->Flush();
+    auto& table = batch->table();
+    table.Split();
+    ASSERT_EQ(table.size(), static_cast<std::int64_t>(expected.size()));
+    for (int sub = 0; sub < table.kSubTables; ++sub) {
+      table.ForEach(sub, [&](const auto& entry) {
+        ASSERT_EQ(entry.value, expected.at(std::string(entry.key()))) << entry.key();
+      });
+    }
+    batch->Clear();
+  }
+  // Else nothing of this was tried.
+  EXPECT_GT(at_places, 300000);
 }
 
 }  // namespace
