@@ -41,7 +41,8 @@ class SortRecords {
   double Partition(std::string_view key) const { return PlaceInKeyOrder(key); }
 
   void Format(std::string_view key, const Value& rest, std::string& out) const {
-    out.append(key).append(rest.data(), rest.size());
+    // Of a known size, which costs no call.
+    out.append(key.data(), kKeyBytes).append(rest.data(), rest.size());
   }
 };
 
