@@ -120,6 +120,18 @@ struct FoldValues {
   }
 };
 
+// Calls visit(key, value) for what a batch has put into its table, which is of so many keys.
+template <typename Batch, typename Visit>
+void VisitAll(Batch& batch, std::size_t num_keys, Visit&& visit) {
+  batch.Flush();
+  auto& table = batch.table();
+  table.Split();
+  ASSERT_EQ(table.size(), static_cast<std::int64_t>(num_keys));
+  for (int sub = 0; sub < table.kSubTables; ++sub) {
+    table.ForEach(sub, [&](const auto& entry) { visit(std::string(entry.key()), entry.value); });
+  }
+}
+
 // Adds the keys of windows that move on, as stations of one day after the other, each key of a
 // window some times and in any order; `length` of keys in bytes.
 void ExpectAllKept(std::int64_t num_keys, std::int64_t window, int times, std::size_t length) {
@@ -139,18 +151,12 @@ void ExpectAllKept(std::int64_t num_keys, std::int64_t window, int times, std::s
       batch->AddCopied(key, value);
     }
   }
-  batch->Flush();
-  auto& table = batch->table();
-  table.Split();
-  ASSERT_EQ(table.size(), static_cast<std::int64_t>(expected.size()));
-  for (int sub = 0; sub < table.kSubTables; ++sub) {
-    table.ForEach(sub, [&](const auto& entry) {
-      const Values& values = expected.at(std::string(entry.key()));
-      ASSERT_EQ(entry.value.first, values.first) << entry.key();
-      ASSERT_EQ(entry.value.last, values.last) << entry.key();
-      ASSERT_EQ(entry.value.count, values.count) << entry.key();
-    });
-  }
+  VisitAll(*batch, expected.size(), [&](const std::string& key, const Values& kept) {
+    const Values& values = expected.at(key);
+    EXPECT_EQ(kept.first, values.first) << key;
+    EXPECT_EQ(kept.last, values.last) << key;
+    EXPECT_EQ(kept.count, values.count) << key;
+  });
 }
 
 TEST(RecentEntries, ABatchKeepsAllValuesInTheirOrder) {
@@ -207,6 +213,7 @@ TEST(KeyPlaces, ABatchKeepsAllValuesOfKeysWithPlacesAndWithout) {
   std::mt19937_64 random(20261130);
   std::vector<KeyPlace> places(20000);
   std::int64_t at_places = 0;
+  std::int64_t waiting = 0;
   for (const std::size_t num_keys : {300, 3000, 20000}) {
     std::map<std::string, std::int64_t> expected;
     for (std::size_t i = 0; i < 30 * num_keys; ++i) {
@@ -219,24 +226,21 @@ TEST(KeyPlaces, ABatchKeepsAllValuesOfKeysWithPlacesAndWithout) {
         batch->AddCopied(key, value);
       } else if (batch->AddAt(places[which], value)) {
         ++at_places;
+      } else if (batch->AddToPending(places[which], value)) {
+        ++waiting;
       } else {
         batch->AddShort(ShortKey(key), value, places[which]);
       }
       if (random() % 1000 == 0) batch->Flush();
     }
-    batch->Flush();
-    auto& table = batch->table();
-    table.Split();
-    ASSERT_EQ(table.size(), static_cast<std::int64_t>(expected.size()));
-    for (int sub = 0; sub < table.kSubTables; ++sub) {
-      table.ForEach(sub, [&](const auto& entry) {
-        ASSERT_EQ(entry.value, expected.at(std::string(entry.key()))) << entry.key();
-      });
-    }
+    VisitAll(*batch, expected.size(), [&](const std::string& key, std::int64_t value) {
+      EXPECT_EQ(value, expected.at(key)) << key;
+    });
     batch->Clear();
   }
   // Else nothing of this was tried.
   EXPECT_GT(at_places, 300000);
+  EXPECT_GT(waiting, 1000);
 }
 
 }  // namespace
