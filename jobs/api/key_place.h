@@ -12,7 +12,8 @@ namespace weir {
 /// neither hashed nor looked for. Nothing but time depends on it: a place that has become old is
 /// found anew.
 ///
-/// Requires: a place is given with one key only, and to the emit of one map step.
+/// Requires: a place is given with one key only, one for another key is a new KeyPlace; and to the
+/// emit of one map step only.
 /// Thread-safety: as the emit. Checked by: tests/unit/jobs/recent_entries_test.cc.
 struct KeyPlace {
   // For the engine: the value of a key, and what a table was like when it lay there.

@@ -22,6 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "jobs/api/key_codec.h"
+#include "jobs/api/key_place.h"
 #include "jobs/api/program.h"
 #include "jobs/api/step_error.h"
 #include "jobs/api/text_block.h"
@@ -131,6 +132,10 @@ class BothWaysEmit : public EmitBase<Job> {
                                  Text(key, backward), "' in the other");
     }
     met->second = std::move(forward);
+  }
+
+  void operator()(typename KeyForm<Key>::Argument key, const Value& value, KeyPlace&) {
+    (*this)(key, value);
   }
 
   bool done() const { return pairs_ >= kPairsTried || !difference_.empty(); }

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "jobs/api/key_place.h"
 #include "jobs/api/readers.h"
 #include "jobs/weather/csv_readings.h"
 #include "jobs/weather/reading.h"
@@ -30,10 +29,11 @@ struct DailyMaximum {
   [[gnu::always_inline]] static void Take(const Reading& reading, Emit& emit) {
     emit.Increment(static_cast<std::size_t>(reading.kind));
     if (reading.kind != ReadingKind::kGood) return;
-    if constexpr (requires(KeyPlace & place) { emit(reading.key, reading.tenths, place); }) {
-      if (reading.place != nullptr) return emit(reading.key, reading.tenths, *reading.place);
+    if (reading.place != nullptr) {
+      emit(reading.key, reading.tenths, *reading.place);
+    } else {
+      emit(reading.key, reading.tenths);
     }
-    emit(reading.key, reading.tenths);
   }
 };
 

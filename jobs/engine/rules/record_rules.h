@@ -10,6 +10,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "jobs/api/key_place.h"
 #include "jobs/api/readers.h"
 #include "jobs/api/text_block.h"
 #include "jobs/api/value_codec.h"
@@ -20,6 +21,8 @@ namespace weir::job_rules {
 struct AnyEmit {
   template <typename Key, typename Value>
   void operator()(const Key& key, const Value& value) const;
+  template <typename Key, typename Value>
+  void operator()(const Key& key, const Value& value, KeyPlace& place) const;
   void Increment(std::size_t index, std::int64_t by = 1) const;
   void Reject(std::string_view record, std::string_view reason) const;
   void RejectForGood(std::string_view record, std::string_view reason) const;
