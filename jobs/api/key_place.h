@@ -10,7 +10,7 @@ namespace weir {
 
 /// What `emit(key, value, place)` leaves behind for the next value of the same key, which is then
 /// neither hashed nor looked for. Nothing but time depends on it: a place that has become old is
-/// found anew.
+/// found anew (docs/adr/0064-a-key-may-bring-its-place.md).
 ///
 /// Requires: a place is given with one key only, one for another key is a new KeyPlace; and to the
 /// emit of one map step only.

@@ -67,8 +67,8 @@ class CombineEmit : public EmitBase<Job> {
 
   [[gnu::noinline]] void AddAnew(HandedOn<std::remove_cvref_t<Argument>> key, HandedOn<Value> value,
                                  KeyPlace& place) {
-    ShortKey short_key;
     if (batch_.AddToPending(place, value)) return this->CountEmitted();
+    ShortKey short_key;
     if (!KeyCodec<Key>::Short(key, short_key)) return (*this)(key, value);
     this->CountEmitted();
     batch_.AddShort(short_key, value, place);

@@ -96,7 +96,7 @@ class CsvReadings {
     if (station != nullptr) [[likely]] {
       station_bytes = station->bytes;
       date = line + station_bytes + 1;
-      day = OfSameTime(date) ? &date_ : DateOf(date);
+      day = OfSameTime(date) ? &dates_.last() : DateOf(date);
     } else {
       station_bytes = StationBytes(line);
       if (station_bytes == 0) return false;
@@ -132,7 +132,7 @@ class CsvReadings {
     return static_cast<std::uint32_t>(std::countr_zero(commas));
   }
 
-  // Whether the text is the "YYYY-MM-DD,hh:mm," of an earlier row, whose date is date_ then.
+  // Whether the text is the "YYYY-MM-DD,hh:mm," of the last row, whose date is dates_.last().
   [[gnu::always_inline]] bool OfSameTime(const char* text) {
     return SameMask16(text, when_.data()) == 0xffff && text[kWhenBytes] == ',';
   }
@@ -142,7 +142,6 @@ class CsvReadings {
     const Date* const date = dates_.Read({text, kDateBytes});
     if (date == nullptr) return nullptr;
     std::memcpy(when_.data(), text, kWhenBytes);
-    date_ = *date;
     return date;
   }
 
@@ -158,10 +157,9 @@ class CsvReadings {
 
   StationOrder stations_;
   DateReader dates_;
-  // Always of one another.
+  // The date and time that dates_ read last.
   alignas(kWhenBytes) std::array<char, kWhenBytes> when_ = {'0', '0', '0', '1', '-', '0', '1', '-',
                                                             '0', '1', ',', '0', '0', ':', '0', '0'};
-  Date date_ = reading_internal::DateOf(1, 1, 1);
   CsvRows others_;
   int strips_left_out_ = 0;  // of CsvRows
   int left_out_next_ = 1;

@@ -101,6 +101,9 @@ class DateReader {
     return &date_;
   }
 
+  /// That of the last text of ten characters that was a date; of 0001-01-01 before there was one.
+  const Date& last() const { return date_; }
+
  private:
   static constexpr std::size_t kBytes = 10;
 

@@ -18,7 +18,8 @@ namespace weir::weather {
 
 /// Foretells the station of the next row: the one that followed the last row's station before, or
 /// that station again. Rows of hours name all stations in the same order, rows of stations the same
-/// one. Where rows come in no order it is out of use, for longer each time.
+/// one. Where rows come in no order it is out of use, for longer each time
+/// (docs/adr/0064-a-key-may-bring-its-place.md).
 ///
 /// Thread-safety: one thread at a time. Checked by: tests/unit/jobs/station_order_test.cc.
 class StationOrder {

@@ -25,11 +25,12 @@ namespace weir {
 ///
 /// Model: pairs of a table that has outgrown the cache wait until what they will touch is there. A
 ///   key that came a short while ago is found by where it was then (RecentEntries) and does not
-///   wait: in rows in order of time nearly all are such.
+///   wait: in rows in order of time nearly all are such. Values that come with a place (KeyPlace)
+///   go past what waits.
 /// Requires: Flush before memory that AddStable pointed into is reused; keys of at most
 ///   kPairBytesMax bytes (EmitBase::Fits), whose length has room in 32 bits.
 /// Bounds: kPending pairs and kScratchBytes of key bytes.
-/// Checked by: tests/unit/jobs/combine_table_test.cc.
+/// Checked by: tests/unit/jobs/combine_table_test.cc, recent_entries_test.cc.
 template <typename Value, typename Fold>
 class KeyBatch {
  public:
