@@ -18,7 +18,7 @@
 #include "jobs/engine/pieces/piece_order.h"
 #include "jobs/engine/pieces/piece_sinks.h"
 #include "jobs/engine/sections/section_blocks.h"
-#include "jobs/engine/slot_work.h"
+#include "jobs/engine/slots/slot_work.h"
 #include "jobs/engine/table/combine_table.h"
 #include "jobs/engine/table/key_ranges.h"
 

@@ -22,7 +22,7 @@
 #include "jobs/engine/group_layer.h"
 #include "jobs/engine/map_ranges.h"
 #include "jobs/engine/operation_check.h"
-#include "jobs/engine/slot_work.h"
+#include "jobs/engine/slots/slot_work.h"
 #include "jobs/engine/table/slab_store.h"
 
 namespace weir {

@@ -23,7 +23,7 @@
 #include "jobs/engine/loop/loop_sections.h"
 #include "jobs/engine/map_ranges.h"
 #include "jobs/engine/rules/loop_rules.h"
-#include "jobs/engine/slot_work.h"
+#include "jobs/engine/slots/slot_work.h"
 
 namespace weir {
 

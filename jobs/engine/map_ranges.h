@@ -16,7 +16,7 @@
 #include "jobs/api/text_block.h"
 #include "jobs/engine/input/kept_input.h"
 #include "jobs/engine/input/open_blocks.h"
-#include "jobs/engine/slot_work.h"
+#include "jobs/engine/slots/slot_work.h"
 
 namespace weir {
 

@@ -29,7 +29,7 @@
 #include "jobs/api/value_codec.h"
 #include "jobs/engine/emit_base.h"
 #include "jobs/engine/input/open_blocks.h"
-#include "jobs/engine/slot_work.h"
+#include "jobs/engine/slots/slot_work.h"
 
 namespace weir {
 

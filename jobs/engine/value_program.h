@@ -28,7 +28,7 @@
 #include "jobs/engine/part_text.h"
 #include "jobs/engine/rules/value_rules.h"
 #include "jobs/engine/sections/section_blocks.h"
-#include "jobs/engine/slot_work.h"
+#include "jobs/engine/slots/slot_work.h"
 #include "jobs/engine/table/value_memory.h"
 #include "jobs/engine/table/value_pieces.h"
 

@@ -27,7 +27,7 @@
 #include "jobs/engine/operation_check.h"
 #include "jobs/engine/part_text.h"
 #include "jobs/engine/rules/vector_rules.h"
-#include "jobs/engine/slot_work.h"
+#include "jobs/engine/slots/slot_work.h"
 #include "jobs/engine/vector/vector_blocks.h"
 
 namespace weir {

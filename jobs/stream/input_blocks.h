@@ -12,7 +12,7 @@
 #include "jobs/api/program.h"
 #include "jobs/api/text_block.h"
 #include "jobs/engine/input/delimited_blocks.h"
-#include "jobs/engine/slot_work.h"
+#include "jobs/engine/slots/slot_work.h"
 
 namespace weir::stream {
 

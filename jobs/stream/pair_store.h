@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "jobs/api/program.h"
-#include "jobs/engine/spilling_pairs.h"
+#include "jobs/engine/pairs/spilling_pairs.h"
 #include "jobs/engine/table/key_ranges.h"
 #include "jobs/stream/contract/stream_spec.h"
 

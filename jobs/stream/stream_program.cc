@@ -15,7 +15,7 @@
 #include "jobs/engine/part_text.h"
 #include "jobs/engine/sections/merged_sections.h"
 #include "jobs/engine/sections/section_blocks.h"
-#include "jobs/engine/slot_work.h"
+#include "jobs/engine/slots/slot_work.h"
 #include "jobs/engine/table/key_ranges.h"
 #include "jobs/stream/contract/aggregate.h"
 #include "jobs/stream/input_blocks.h"

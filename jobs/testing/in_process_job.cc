@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "jobs/api/counter_sum.h"
-#include "jobs/engine/slot_work.h"
+#include "jobs/engine/slots/slot_work.h"
 
 namespace weir::testing {
 

@@ -28,7 +28,7 @@ double TableBytes(double keys, double record_bytes);
 ///   unused, or half of a chunk of 2 MiB where a consumer has more than one, and as many again for
 ///   the `largest_part` of them that one consumer gets, which is sorted into a second array
 ///   (GroupBuffer::memory_bytes). Sort keys take more.
-/// Source: jobs/engine/group_buffer.cc, byte_arena.h.
+/// Source: jobs/engine/pairs/group_buffer.cc, byte_arena.h.
 /// Requires: bytes >= 0, record_bytes > 0, largest_part in (0, 1]. Thread-safety: pure.
 /// Checked by: tests/unit/jobs/held_bytes_test.cc, against the buffers themselves.
 double PairBytes(double bytes, double record_bytes, double largest_part);

@@ -1,4 +1,4 @@
-#include "jobs/engine/group_buffer.h"
+#include "jobs/engine/pairs/group_buffer.h"
 
 #include <gtest/gtest.h>
 #include <malloc.h>

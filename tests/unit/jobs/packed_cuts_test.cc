@@ -10,7 +10,7 @@
 #include "jobs/api/bad_record.h"
 #include "jobs/api/step_error.h"
 #include "jobs/engine/input/open_blocks.h"
-#include "jobs/engine/slot_work.h"
+#include "jobs/engine/slots/slot_work.h"
 #include "jobs/testing/memory_steps.h"
 #include "tests/unit/jobs/pack_text.h"
 

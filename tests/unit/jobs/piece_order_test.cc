@@ -16,7 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "jobs/engine/pieces/piece_sinks.h"
-#include "jobs/engine/slot_work.h"
+#include "jobs/engine/slots/slot_work.h"
 #include "jobs/testing/memory_steps.h"
 
 namespace weir {

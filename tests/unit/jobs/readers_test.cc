@@ -16,7 +16,7 @@
 #include "jobs/engine/emit_base.h"
 #include "jobs/engine/input/input_file.h"
 #include "jobs/engine/input/open_blocks.h"
-#include "jobs/engine/slot_work.h"
+#include "jobs/engine/slots/slot_work.h"
 #include "jobs/testing/in_process_job.h"
 
 namespace weir {

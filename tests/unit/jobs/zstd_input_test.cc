@@ -8,7 +8,7 @@
 #include "jobs/api/readers.h"
 #include "jobs/api/step_error.h"
 #include "jobs/engine/make_program.h"
-#include "jobs/engine/slot_work.h"
+#include "jobs/engine/slots/slot_work.h"
 #include "jobs/packed/zstd_frame.h"
 #include "jobs/testing/in_process_job.h"
 #include "jobs/testing/memory_steps.h"

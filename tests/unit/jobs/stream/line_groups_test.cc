@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "jobs/engine/slot_work.h"
+#include "jobs/engine/slots/slot_work.h"
 #include "jobs/testing/memory_steps.h"
 #include "tests/unit/jobs/pack_text.h"
 

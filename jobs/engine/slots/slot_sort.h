@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "jobs/api/program.h"
-#include "jobs/engine/slot_work.h"
+#include "jobs/engine/slots/slot_work.h"
 #include "jobs/engine/table/prefix_sort.h"
 #include "jobs/engine/table/slab_array.h"
 #include "jobs/engine/table/slab_store.h"

@@ -1,4 +1,4 @@
-#include "jobs/engine/slot_work.h"
+#include "jobs/engine/slots/slot_work.h"
 
 #include <algorithm>
 #include <atomic>

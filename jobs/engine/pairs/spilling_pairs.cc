@@ -1,4 +1,4 @@
-#include "jobs/engine/spilling_pairs.h"
+#include "jobs/engine/pairs/spilling_pairs.h"
 
 #include <algorithm>
 #include <atomic>
@@ -8,7 +8,7 @@
 #include "jobs/engine/pieces/piece_order.h"
 #include "jobs/engine/pieces/piece_sinks.h"
 #include "jobs/engine/sections/section_blocks.h"
-#include "jobs/engine/slot_work.h"
+#include "jobs/engine/slots/slot_work.h"
 
 namespace weir {
 namespace {

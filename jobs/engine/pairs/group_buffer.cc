@@ -1,4 +1,4 @@
-#include "jobs/engine/group_buffer.h"
+#include "jobs/engine/pairs/group_buffer.h"
 
 #include <algorithm>
 #include <atomic>
@@ -13,8 +13,8 @@
 #include "jobs/engine/sections/prefetch_record.h"
 #include "jobs/engine/sections/record_lengths.h"
 #include "jobs/engine/sections/section_blocks.h"
-#include "jobs/engine/slot_sort.h"
-#include "jobs/engine/slot_work.h"
+#include "jobs/engine/slots/slot_sort.h"
+#include "jobs/engine/slots/slot_work.h"
 #include "jobs/engine/table/prefix_sort.h"
 
 namespace weir {

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "jobs/api/program.h"
-#include "jobs/engine/group_buffer.h"
+#include "jobs/engine/pairs/group_buffer.h"
 #include "jobs/engine/sections/merged_sections.h"
 #include "jobs/engine/spill/slot_spills.h"
 #include "jobs/engine/table/slab_store.h"
