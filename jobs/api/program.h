@@ -139,6 +139,9 @@ class RunSource {
     block.assign(next->data(), next->size());
     return !next->empty();
   }
+  /// Bytes of the section as it is stored, for who wants to know how large it is; 0 where nobody
+  /// knows.
+  virtual std::int64_t stored_bytes() const { return 0; }
 };
 
 /// A file beside a step for what its memory does not hold: sections as in a run, read again by the

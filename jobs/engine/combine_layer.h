@@ -20,6 +20,7 @@
 #include "jobs/api/program.h"
 #include "jobs/api/value_codec.h"
 #include "jobs/engine/combine_emit.h"
+#include "jobs/engine/combine_one_input.h"
 #include "jobs/engine/combine_sections.h"
 #include "jobs/engine/combine_sort.h"
 #include "jobs/engine/combine_spill.h"
@@ -29,6 +30,7 @@
 #include "jobs/engine/pieces/piece_order.h"
 #include "jobs/engine/pieces/piece_sinks.h"
 #include "jobs/engine/sections/section_blocks.h"
+#include "jobs/engine/slots/slot_sections.h"
 #include "jobs/engine/slots/slot_sort.h"
 #include "jobs/engine/slots/slot_work.h"
 #include "jobs/engine/spill/slot_spills.h"
@@ -76,6 +78,7 @@ class CombineLayer {
   struct Folded {
     KeyRanges ranges;
     int num_consumers;
+    int num_holders;  // slots that share the memory
     Tables tables;
     std::vector<SlotSpills> spills;  // of each slot
 
@@ -99,17 +102,20 @@ class CombineLayer {
   /// What a reduce step holds: one value for each key.
   class Results {
    public:
-    std::int64_t input_records() const { return input_records_; }
+    std::int64_t input_records() const {
+      return one_input_ ? one_input_->input_records() : input_records_;
+    }
     std::int64_t memory_bytes() const {
       std::int64_t bytes = 0;
       for (const auto& batch : folded_.tables) bytes += batch->table().memory_bytes();
       return bytes;
     }
 
-    /// Calls take(key, value) for the slot's share of the results until it returns an error. What
-    /// is merged from disk is one stream, so slot 0 has all of it.
+    /// Calls take(key, value) for the slot's share of the results until it returns an error, on all
+    /// slots at the same time. What is merged from disk is one stream, so slot 0 has all of it.
     template <typename Take>
     absl::Status Visit(int slot, const std::function<bool()>& stop, Take&& take) {
+      if (one_input_) return one_input_->Visit(slot, stop, std::forward<Take>(take));
       if (folded_.spilled()) return slot == 0 ? VisitMerged(stop, take) : absl::OkStatus();
       const Tables& tables = folded_.tables;
       const SlotShare share = ShareOf(slot, static_cast<int>(tables.size()), Table::kSubTables);
@@ -144,6 +150,7 @@ class CombineLayer {
     }
 
     Folded folded_;
+    std::optional<OneInputResults<Job>> one_input_;  // then nothing is folded
     const Job& job_;
     std::int64_t input_records_ = 0;
   };
@@ -164,8 +171,8 @@ class CombineLayer {
     absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
       CombineEmit<Job, Batch> emit(*folded.tables[static_cast<std::size_t>(slot)]);
       emit.AskBeforeRejecting(context);
-      absl::Status fed = feed(
-          slot, emit, stop, [&] { return EndBlock(folded, slot, held_bytes, num_slots, context); });
+      absl::Status fed =
+          feed(slot, emit, stop, [&] { return EndBlock(folded, slot, held_bytes, context); });
       ReportCounters<Job>(emit, context);
       records[static_cast<std::size_t>(slot)] = emit.records();
       return fed;
@@ -178,9 +185,14 @@ class CombineLayer {
     return totals;
   }
 
+  /// `order` outlives the results.
   absl::StatusOr<std::unique_ptr<Results>> Reduce(const ReduceOrder& order,
                                                   StepContext& context) const {
     std::unique_ptr<Results> results(new Results(Begin({1.0}, KeysCome::kOnce, context), job_));
+    if (order.inputs.size() == 1) {
+      results->one_input_.emplace(order.inputs, context.slots().num_slots());
+      return results;
+    }
     absl::Status status =
         FoldInputs(order.inputs, results->folded_, context, results->input_records_);
     if (!status.ok()) return status;
@@ -200,6 +212,9 @@ class CombineLayer {
 
   absl::StatusOr<StepTotals> ReduceToPart(const ReduceOrder& order, PartSink& sink,
                                           StepContext& context) const {
+    if (order.inputs.size() == 1) {
+      return OneInputToPart(job_, order.inputs, slabs_, sink, context);
+    }
     const auto results = Reduce(order, context);
     if (!results.ok()) return results.status();
     StepTotals totals;
@@ -224,28 +239,31 @@ class CombineLayer {
 
   Folded Begin(absl::Span<const double> consumer_key_end, KeysCome come,
                StepContext& context) const {
-    Folded folded{KeyRanges(consumer_key_end), static_cast<int>(consumer_key_end.size()), {}, {}};
+    const int num_slots = context.slots().num_slots();
+    Folded folded{
+        KeyRanges(consumer_key_end), static_cast<int>(consumer_key_end.size()), num_slots, {}, {}};
     const auto merge = [this, &context](int consumer, const RunSources& sources, RunSink& sink) {
       return MergeSection(job_, consumer, sources, sink, context).status();
     };
-    for (int slot = 0; slot < context.slots().num_slots(); ++slot) {
+    for (int slot = 0; slot < num_slots; ++slot) {
       folded.tables.push_back(std::make_unique<Batch>(Fold{&job_}, slabs_, come));
       folded.spills.emplace_back(folded.num_consumers, merge);
     }
     return folded;
   }
 
-  absl::Status EndBlock(Folded& folded, int slot, std::int64_t held_bytes, int num_tables,
+  absl::Status EndBlock(Folded& folded, int slot, std::int64_t held_bytes,
                         StepContext& context) const {
     Batch& batch = *folded.tables[static_cast<std::size_t>(slot)];
     batch.Flush();
     const std::int64_t bytes = batch.table().memory_bytes();
     if (batch.table().size() >= kSpillEntriesMin &&
-        ShouldSpill(kTimesTable * bytes, held_bytes, num_tables, context)) {
+        ShouldSpill(kTimesTable * bytes, held_bytes, folded.num_holders, context)) {
       absl::Status spilled = Spill(folded, slot, context);
       if (!absl::IsUnimplemented(spilled)) return spilled;
     }
-    return CheckSlotMemory(bytes, held_bytes, num_tables, "the distinct keys of one slot", context);
+    return CheckSlotMemory(bytes, held_bytes, folded.num_holders, "the distinct keys of one slot",
+                           context);
   }
 
   // What was folded is in one table or wholly on disk afterwards.
@@ -320,30 +338,26 @@ class CombineLayer {
 
   using Inputs = std::vector<std::unique_ptr<RunSource>>;
 
-  // Slots take neighbouring inputs, so that values meet in the order of the inputs.
+  // Slots take neighbouring inputs, so that values meet in the order of the inputs. Where there are
+  // fewer inputs than slots, neighbouring slots share one: no key of it comes twice.
   absl::Status FoldInputs(const Inputs& inputs, Folded& folded, StepContext& context,
                           std::int64_t& input_records) const {
-    const int num_slots = static_cast<int>(folded.tables.size());
-    // Of a few inputs most slots get none: theirs is the memory of the others.
-    const int num_tables = std::clamp(static_cast<int>(inputs.size()), 1, num_slots);
+    SlotSections sections(inputs, static_cast<int>(folded.tables.size()));
+    // Of a few small inputs most slots get none: theirs is the memory of the others.
+    folded.num_holders = sections.num_busy();
     std::vector<std::int64_t> records(folded.tables.size());
     absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
-      const SlotShare share = ShareOf(slot, num_slots, static_cast<int>(inputs.size()));
-      for (int input = share.begin; input < share.end; ++input) {
-        absl::Status read =
-            ReadSection(*inputs[static_cast<std::size_t>(input)], folded, slot, num_tables, context,
-                        stop, records[static_cast<std::size_t>(slot)]);
-        if (!read.ok()) return read;
-      }
-      return absl::OkStatus();
+      return sections.Visit(slot, [&](RunSource& source) {
+        return ReadSection(source, folded, slot, context, stop,
+                           records[static_cast<std::size_t>(slot)]);
+      });
     });
     for (const std::int64_t of_slot : records) input_records += of_slot;
     return status.ok() ? Settle(folded, context) : status;
   }
 
-  absl::Status ReadSection(RunSource& source, Folded& folded, int slot, int num_tables,
-                           StepContext& context, const std::function<bool()>& stop,
-                           std::int64_t& records) const {
+  absl::Status ReadSection(RunSource& source, Folded& folded, int slot, StepContext& context,
+                           const std::function<bool()>& stop, std::int64_t& records) const {
     Batch& batch = *folded.tables[static_cast<std::size_t>(slot)];
     SectionReader reader(source);
     SectionRecord record;
@@ -351,7 +365,7 @@ class CombineLayer {
     while (true) {
       if (!reader.NextInBlock(record)) {
         if (reader.at_block_end()) {
-          absl::Status status = EndBlock(folded, slot, 0, num_tables, context);
+          absl::Status status = EndBlock(folded, slot, 0, context);
           if (!status.ok()) return status;
           if (stop()) return absl::OkStatus();
         }
@@ -396,10 +410,7 @@ class CombineLayer {
       PiecePartSink piece_sink(part, turn);
       PartText text(piece_sink, part.spare);
       absl::Status written = VisitSorted(entries, [&](const Entry& entry) {
-        typename KeyForm<Key>::Held key{};
-        if (!KeyForm<Key>::Read(entry.key(), key)) return DamagedSection();
-        return text.Add(
-            [&](std::string& out) { job_.Format(KeyForm<Key>::Of(key), entry.value, out); });
+        return AddResult(job_, entry.key(), entry.value, text);
       });
       if (written.ok()) written = text.Flush();
       return written.ok() ? piece_sink.Finish() : written;

@@ -131,14 +131,11 @@ absl::StatusOr<std::int64_t> MergeSection(const Job& job, int consumer, const Ru
 template <typename Job>
 absl::Status MergeToPart(const Job& job, const RunSources& sources, PartSink& sink,
                          StepContext& context, StepTotals& totals) {
-  using Key = typename Job::Key;
   const auto format = [&](const RunSources& piece, PartText& text) {
     absl::Status status = FoldMerged(
         job, piece, [&context] { return context.cancelled(); },
         [&](std::string_view bytes, const typename Job::Value& value) {
-          typename KeyForm<Key>::Held key{};
-          if (!KeyForm<Key>::Read(bytes, key)) return DamagedSection();
-          return text.Add([&](std::string& out) { job.Format(KeyForm<Key>::Of(key), value, out); });
+          return AddResult(job, bytes, value, text);
         });
     return status.ok() ? text.Flush() : status;
   };

@@ -5,11 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "jobs/api/key_codec.h"
 #include "jobs/api/program.h"
 #include "jobs/engine/pieces/spare_texts.h"
+#include "jobs/engine/sections/section_blocks.h"
 
 namespace weir {
 
@@ -28,7 +31,7 @@ class PartText {
   /// Appends one record: `format(std::string& out)` writes it. One that writes nothing is no record
   /// of the part: a result, but none that whoever counts the part would find.
   template <typename Format>
-  absl::Status Add(Format&& format) {
+  [[gnu::always_inline]] absl::Status Add(Format&& format) {
     const std::size_t before = text_.size();
     format(text_);
     const std::int64_t written = text_.size() != before ? 1 : 0;
@@ -68,5 +71,17 @@ class PartText {
   std::int64_t text_records_ = 0;
   std::int64_t records_ = 0;
 };
+
+/// Adds what Format writes of a result whose key is there as bytes. Errors: those of the sink;
+/// kDataLoss for a key that does not decode.
+template <typename Job>
+[[gnu::always_inline]] inline absl::Status AddResult(const Job& job, std::string_view key_bytes,
+                                                     const typename Job::Value& value,
+                                                     PartText& text) {
+  using Form = KeyForm<typename Job::Key>;
+  typename Form::Held key{};
+  if (!Form::Read(key_bytes, key)) return DamagedSection();
+  return text.Add([&](std::string& out) { job.Format(Form::Of(key), value, out); });
+}
 
 }  // namespace weir

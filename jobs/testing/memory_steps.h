@@ -42,6 +42,7 @@ class MemorySource : public RunSource {
  public:
   explicit MemorySource(std::vector<std::string> blocks) : blocks_(std::move(blocks)) {}
   absl::StatusOr<absl::Span<const char>> NextBlock() override;
+  std::int64_t stored_bytes() const override;
 
  private:
   std::vector<std::string> blocks_;

@@ -212,8 +212,23 @@ StepSpill ReduceSpill(const JobShape& shape, std::size_t layer, const ClusterPro
   double spilled = 0;
   double held = 0;
   double streams = 1;
-  if (IsTable(reduced)) {
-    const double tables = std::min(slots, num_inputs);
+  const std::size_t next = layer + 1;
+  // So many slots read a section together where there are fewer than slots.
+  const double readers = std::clamp(std::floor(input_bytes / num_inputs / kSectionBlockBytes), 1.0,
+                                    std::max(1.0, std::floor(slots / num_inputs)));
+  if (IsTable(reduced) && num_inputs == 1) {
+    streams = slots;
+    if (next == shape.layers.size()) {
+      SlotLoad slot;
+      slot.load = bytes / readers;
+      slot.room_bytes = static_cast<double>(worker.spill_above_bytes) / readers;
+      slot.record_bytes = RecordBytes(reduced);
+      slot.block = kSectionBlockBytes;
+      slot.bytes_of = [](double load) { return load; };
+      spilled = readers * PairFiles(slot).bytes();
+    }
+  } else if (IsTable(reduced)) {
+    const double tables = std::min(slots, num_inputs * readers);
     const double section = bytes / num_inputs;
     const double part = static_cast<double>(shape.input_bytes) / num_inputs;
     const double of_part = PartOutputBytes(shape, part);
@@ -233,7 +248,6 @@ StepSpill ReduceSpill(const JobShape& shape, std::size_t layer, const ClusterPro
       streams = slots;
     }
   }
-  const std::size_t next = layer + 1;
   if (!KeepsAll(shape, next, worker) && reduced.output_ratio.origin != Origin::kDefault) {
     const double made = input_bytes * reduced.output_ratio.value / shape.layers[next].stored_ratio;
     spilled += EmittedSpillBytes(shape, next, cluster, worker, made, held, streams);

@@ -35,6 +35,7 @@ class RunReader : public RunSource {
 
   absl::StatusOr<absl::Span<const char>> NextBlock() override;
   absl::StatusOr<bool> TakeBlock(std::string& block) override;
+  std::int64_t stored_bytes() const override { return end_ - begin_; }
 
   /// Records in the blocks given so far.
   std::int64_t records() const { return records_; }

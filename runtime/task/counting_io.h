@@ -105,6 +105,7 @@ class CountingRunSource : public RunSource {
   absl::StatusOr<bool> TakeBlock(std::string& block) override {
     return Counted([this, &block] { return source_->TakeBlock(block); });
   }
+  std::int64_t stored_bytes() const override { return source_->stored_bytes(); }
 
  private:
   // As the order counts them: stored bytes.

@@ -32,14 +32,19 @@ STEPS = {"map": "weir_bench_map_step", "reduce": "weir_bench_reduce_step"}
 # Which memcpy is taken is the processor's choice otherwise, and a byte that `rep movsb` moves counts as an instruction.
 TUNABLES = ("glibc.cpu.hwcaps=-AVX_Fast_Unaligned_Load,-AVX2,-AVX512F,-AVX512VL,-ERMS,-FSRM,-BMI2,-RTM,-SSE4_2,"
             "-SSE4_1,-SSSE3")
-# name: (job, what makes the input; {out} is where)
+WORDS = ["{generate}", "words", "1000000", "20000", "{out}"]
+ROWS = ["{generate}", "weather-csv", "30000", "{out}"]
+RECORDS = ["{weir}", "data", "generate", "terasort", "--records", "10000", "-o", "{out}"]
+# name: (job, steps of each kind, what makes the input; {out} is where)
 CASES = {
-    "wordcount-zipf": ("wordcount", ["{generate}", "words", "1000000", "20000", "{out}"]),
-    "wordcount-code": ("wordcount", ["{generate}", "code", "1000000", "{out}"]),
-    "onebrc": ("onebrc", ["{generate}", "rows", "72000", "{out}"]),
-    "weather": ("weather", ["{generate}", "weather-csv", "30000", "{out}"]),
-    "terasort": ("terasort", ["{weir}", "data", "generate", "terasort", "--records", "10000", "-o", "{out}"]),
-    "terasort-held": ("terasort-held", ["{weir}", "data", "generate", "terasort", "--records", "10000", "-o", "{out}"]),
+    "wordcount-zipf": ("wordcount", 2, WORDS),
+    "wordcount-one": ("wordcount", 1, WORDS),
+    "wordcount-code": ("wordcount", 2, ["{generate}", "code", "1000000", "{out}"]),
+    "onebrc": ("onebrc", 2, ["{generate}", "rows", "72000", "{out}"]),
+    "weather": ("weather", 2, ROWS),
+    "weather-one": ("weather", 1, ROWS),
+    "terasort": ("terasort", 2, RECORDS),
+    "terasort-held": ("terasort-held", 2, RECORDS),
 }
 
 
@@ -82,7 +87,7 @@ def inclusive(profile, function):
 
 def count(case, args, folder):
     """Returns (digest of the input, {step: instructions})."""
-    job, make = CASES[case]
+    job, steps, make = CASES[case]
     source = os.path.join(folder, case)
     if not os.path.exists(source):
         programs = {"generate": os.path.join(args.build, "tests/bench/weir_bench_generate_input"),
@@ -91,7 +96,7 @@ def count(case, args, folder):
     profile = os.path.join(folder, "profile")
     done = subprocess.run(
         ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}",
-         os.path.join(args.build, "tests/bench/weir_bench_engine"), job, source, "2", "1"],
+         os.path.join(args.build, "tests/bench/weir_bench_engine"), job, source, str(steps), "1"],
         env={"PATH": os.environ["PATH"], "LC_ALL": "C", "GLIBC_TUNABLES": TUNABLES, "LD_BIND_NOW": "1"},
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -1,7 +1,7 @@
 #pragma once
 
-// Holds emitted pairs of jobs without Combine and writes them sorted. Upstream: group_layer.h.
-// Downstream: sections in which equal keys lie together.
+// Holds pairs of a slot and sorts them. Upstream: group_layer.h, combine_one_input.h. Downstream:
+// sorted_pairs.h, those of all slots; spilling_pairs.h.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,11 +12,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "jobs/api/program.h"
-#include "jobs/engine/references/input_references.h"
 #include "jobs/engine/references/reference_block.h"
+#include "jobs/engine/sections/record_lengths.h"
 #include "jobs/engine/table/byte_arena.h"
 #include "jobs/engine/table/slab_array.h"
 #include "jobs/engine/table/slab_store.h"
@@ -46,6 +44,10 @@ class GroupBuffer {
   /// Adds a pair without a sort key where it lies, as long as this is used. Requires: a record of
   /// the shape.
   void AddInPlace(int consumer, const char* record);
+
+  /// Adds pairs that are encoded already, one behind the other: lengths, key and value, as sections
+  /// hold them, without sort keys. False, with some of them added, where they are not.
+  bool AddEncoded(int consumer, std::string_view pairs);
 
   /// Sorts each consumer's pairs by key, then by sort key; equal ones keep their order. Nothing may
   /// be added afterwards.
@@ -80,8 +82,23 @@ class GroupBuffer {
 
     bool in_place() const { return (place & kInPlace) != 0; }
     const char* record() const { return reinterpret_cast<const char*>(place & ~kInPlace); }
+    /// Lengths, key and value of one that is not in place.
+    std::string_view encoded() const {
+      const char* at = record();
+      const std::size_t key_bytes = ReadLength(at);
+      const std::size_t value_bytes = ReadLength(at);
+      return {record(), static_cast<std::size_t>(at - record()) + key_bytes + value_bytes};
+    }
   };
   static_assert(sizeof(const char*) == sizeof(std::uint64_t));
+
+  struct Pair {
+    std::string_view key;
+    std::string_view value;
+  };
+
+  // A huge page of entries.
+  static constexpr std::size_t kChunkEntriesMax = 128 << 10;
 
   struct Chunk {
     SlabArray<Entry> entries;
@@ -115,6 +132,12 @@ class GroupBuffer {
   void AddConsumer(std::size_t consumer);
   void AddChunk(Pairs& pairs);
   std::string_view KeyOf(const Entry& entry) const;
+  Pair PairOf(const Entry& entry) const {
+    const char* at = entry.record();
+    const std::size_t key_bytes = entry.in_place() ? shape_.key_bytes : ReadLength(at);
+    const std::size_t value_bytes = entry.in_place() ? shape_.value_bytes : ReadLength(at);
+    return {{at, key_bytes}, {at + key_bytes, value_bytes}};
+  }
   bool Before(const Entry& a, const Entry& b) const {
     return a.prefix != b.prefix ? a.prefix < b.prefix : BeforeBehindPrefix(a, b);
   }
@@ -138,16 +161,5 @@ class GroupBuffer {
   std::int64_t entry_bytes_ = 0;
   std::int64_t in_place_bytes_ = 0;
 };
-
-/// Sorts the pairs of buffers together and writes them as the sections of a run, in pieces on all
-/// slots; equal keys in the order of their sort keys, then of the buffers. Buffers may be sorted
-/// already; they are empty afterwards. Returns the records. What is written depends
-/// neither on the number of slots nor on that of buffers that the same pairs were dealt out to.
-/// `references`: where pairs in place are, for a run that refers to them; null: it holds them.
-/// Requires: buffers with the same order of values and shape. Errors: those of the sink;
-/// kCancelled.
-absl::StatusOr<std::int64_t> WriteSorted(absl::Span<GroupBuffer* const> buffers,
-                                         const InputReferences* references, RunSink& sink,
-                                         StepContext& context);
 
 }  // namespace weir

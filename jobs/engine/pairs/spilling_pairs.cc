@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "jobs/engine/pairs/sorted_pairs.h"
 #include "jobs/engine/pieces/piece_order.h"
 #include "jobs/engine/pieces/piece_sinks.h"
 #include "jobs/engine/sections/section_blocks.h"
@@ -49,9 +50,11 @@ absl::StatusOr<std::int64_t> MergePairs(int consumer, const RunSources& sources,
 }  // namespace
 
 SpillingPairs::SpillingPairs(int num_consumers, const PairForm& form,
-                             std::shared_ptr<SlabStore> slabs, StepContext& context)
+                             std::shared_ptr<SlabStore> slabs, StepContext& context,
+                             int num_holders)
     : context_(context),
       num_consumers_(num_consumers),
+      num_holders_(num_holders),
       sort_key_of_(form.sort_key_of),
       buffer_(std::make_unique<GroupBuffer>(form.value_order, form.shape, std::move(slabs))),
       spills_(num_consumers, [&context, sort_key_of = form.sort_key_of](
@@ -60,14 +63,13 @@ SpillingPairs::SpillingPairs(int num_consumers, const PairForm& form,
       }) {}
 
 absl::Status SpillingPairs::EndBlock(std::int64_t held_bytes) {
-  const int num_slots = context_.slots().num_slots();
   const std::int64_t bytes = buffer_->memory_bytes();
   const bool worth_a_file = buffer_->size() >= kSpillPairsMin || bytes >= kSpillBytesMin;
-  if (worth_a_file && ShouldSpill(bytes + kept_bytes_, held_bytes, num_slots, context_)) {
+  if (worth_a_file && ShouldSpill(bytes + kept_bytes_, held_bytes, num_holders_, context_)) {
     absl::Status status = Spill();
     if (!absl::IsUnimplemented(status)) return status;
   }
-  return CheckSlotMemory(bytes, held_bytes, num_slots, "the pairs of one slot", context_);
+  return CheckSlotMemory(bytes, held_bytes, num_holders_, "the pairs of one slot", context_);
 }
 
 void SpillingPairs::TakeMemoryOf(SpillingPairs& other) {
@@ -93,31 +95,43 @@ absl::Status SpillingPairs::Spill() {
   return absl::OkStatus();
 }
 
+bool SpillingPairs::AnySpilled(absl::Span<SpillingPairs* const> slots) {
+  return std::any_of(slots.begin(), slots.end(),
+                     [](const SpillingPairs* slot) { return slot->spilled(); });
+}
+
+absl::Status SpillingPairs::SpillAll(absl::Span<SpillingPairs* const> slots, StepContext& context) {
+  return RunOnSlots(context, [&](int slot, const std::function<bool()>&) {
+    return slots[static_cast<std::size_t>(slot)]->Spill();
+  });
+}
+
+absl::StatusOr<RunSources> SpillingPairs::OpenSpilled(absl::Span<const SpillingPairs* const> slots,
+                                                      int consumer) {
+  RunSources sources;
+  for (const SpillingPairs* slot : slots) {
+    absl::Status opened = slot->spills_.OpenSection(consumer, sources);
+    if (!opened.ok()) return opened;
+  }
+  return sources;
+}
+
 absl::StatusOr<std::int64_t> SpillingPairs::Write(absl::Span<SpillingPairs* const> slots,
                                                   const InputReferences* references, RunSink& sink,
                                                   StepContext& context) {
-  const bool spilled = std::any_of(slots.begin(), slots.end(),
-                                   [](const SpillingPairs* slot) { return slot->spilled(); });
-  if (!spilled) {
-    std::vector<GroupBuffer*> buffers;
-    for (SpillingPairs* slot : slots) buffers.push_back(slot->buffer_.get());
-    return WriteSorted(buffers, references, sink, context);
+  if (!AnySpilled(slots)) {
+    return WriteSorted(BuffersOf(slots), references, sink, context);
   }
-  absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>&) {
-    return slots[static_cast<std::size_t>(slot)]->Spill();
-  });
+  absl::Status status = SpillAll(slots, context);
   if (!status.ok()) return status;
   SharedRun run{sink};
   std::atomic<std::int64_t> records = 0;
   const auto write = [&](int consumer, PieceTurn& turn) -> absl::Status {
-    RunSources sources;
-    for (const SpillingPairs* slot : slots) {
-      absl::Status opened = slot->spills_.OpenSection(consumer, sources);
-      if (!opened.ok()) return opened;
-    }
+    const absl::StatusOr<RunSources> sources = OpenSpilled(slots, consumer);
+    if (!sources.ok()) return sources.status();
     PieceRunSink piece_sink(run, turn);
     const absl::StatusOr<std::int64_t> written =
-        MergePairs(consumer, sources, slots[0]->sort_key_of_, piece_sink, context);
+        MergePairs(consumer, *sources, slots[0]->sort_key_of_, piece_sink, context);
     if (!written.ok()) return written.status();
     records += *written;
     return piece_sink.Finish();
@@ -127,6 +141,12 @@ absl::StatusOr<std::int64_t> SpillingPairs::Write(absl::Span<SpillingPairs* cons
   status = MakePieces(slots[0]->num_consumers_, context, write, MergingSlots(num_files, context));
   if (!status.ok()) return status;
   return records.load();
+}
+
+std::vector<GroupBuffer*> SpillingPairs::BuffersOf(absl::Span<SpillingPairs* const> slots) {
+  std::vector<GroupBuffer*> buffers;
+  for (SpillingPairs* slot : slots) buffers.push_back(slot->buffer_.get());
+  return buffers;
 }
 
 }  // namespace weir

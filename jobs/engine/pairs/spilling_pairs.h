@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,6 +13,7 @@
 #include "absl/types/span.h"
 #include "jobs/api/program.h"
 #include "jobs/engine/pairs/group_buffer.h"
+#include "jobs/engine/references/input_references.h"
 #include "jobs/engine/sections/merged_sections.h"
 #include "jobs/engine/spill/slot_spills.h"
 #include "jobs/engine/table/slab_store.h"
@@ -34,9 +36,14 @@ struct PairForm {
 /// Checked by: tests/unit/jobs/spill_test.cc.
 class SpillingPairs {
  public:
-  /// `context` outlives this.
+  /// `num_holders` slots share the memory. `context` outlives this.
   SpillingPairs(int num_consumers, const PairForm& form, std::shared_ptr<SlabStore> slabs,
-                StepContext& context);
+                StepContext& context, int num_holders);
+  /// The same where all slots do.
+  SpillingPairs(int num_consumers, const PairForm& form, std::shared_ptr<SlabStore> slabs,
+                StepContext& context)
+      : SpillingPairs(num_consumers, form, std::move(slabs), context, context.slots().num_slots()) {
+  }
 
   /// Where pairs are added.
   GroupBuffer& buffer() { return *buffer_; }
@@ -55,6 +62,18 @@ class SpillingPairs {
   /// Whether any lie on disk.
   bool spilled() const { return !spills_.empty(); }
 
+  // Of all slots of a step together.
+
+  /// Whether pairs of any of them lie on disk.
+  static bool AnySpilled(absl::Span<SpillingPairs* const> slots);
+  /// Puts what is in memory on disk, too. Errors: those of the files; kCancelled.
+  static absl::Status SpillAll(absl::Span<SpillingPairs* const> slots, StepContext& context);
+  /// Opens the pairs of `consumer` that lie on disk, each source sorted, in the order of the slots.
+  /// Requires: that these outlive the sources. Errors: those of the files.
+  static absl::StatusOr<RunSources> OpenSpilled(absl::Span<const SpillingPairs* const> slots,
+                                                int consumer);
+  /// Where those that lie in memory are.
+  static std::vector<GroupBuffer*> BuffersOf(absl::Span<SpillingPairs* const> slots);
   /// Writes the pairs of all slots as the sections of a run, equal keys in the order of their sort
   /// keys, then of the slots. Returns the records. `references`: as WriteSorted; not used where
   /// pairs lie on disk. Errors: those of the sink and of the files; kCancelled.
@@ -72,6 +91,7 @@ class SpillingPairs {
 
   StepContext& context_;
   const int num_consumers_;
+  const int num_holders_;
   const SortKeyOfValue sort_key_of_;
   std::unique_ptr<GroupBuffer> buffer_;
   bool sorted_ = false;  // it is

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -96,6 +97,14 @@ class SectionReader {
     record = {{key, key_bytes}, {key + key_bytes, value_bytes}};
     left_.remove_prefix(bytes);
     return true;
+  }
+
+  /// Gives all records of the next block, or the next long one, as they lie: lengths, key and value
+  /// of each, not looked at. False at the end. Requires: at_block_end(). Valid until the next call.
+  absl::StatusOr<bool> NextRecords(std::string_view& records) {
+    absl::StatusOr<bool> more = NextBlock();
+    records = std::exchange(left_, {});
+    return more;
   }
 
   /// True when the next call reads another block, so that the bytes of earlier records vanish.

@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "jobs/engine/pairs/sorted_pairs.h"
 #include "jobs/engine/sections/section_blocks.h"
 #include "jobs/testing/in_process_job.h"
 

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -178,33 +179,41 @@ TEST(MapSpill, IsWhatTheTablesOfMapStepsPutOnDisk) {
   }
 }
 
-TEST(ReduceSpill, IsWhatTheTablesOfReduceStepsPutOnDisk) {
-  constexpr int kMappers = 10;
-  constexpr int kLines = 300'000;  // each
+TEST(ReduceSpill, IsWhatReduceStepsPutOnDisk) {
+  constexpr int kLines = 3'000'000;
+  struct Step {
+    int mappers;
+    int slots;
+    std::int64_t spill_above;
+  };
+  const Step steps[] = {{10, 1, 11 << 20}, {10, 1, 44 << 20}, {10, 2, 44 << 20}, {10, 1, 1 << 30},
+                        {2, 4, 88 << 20},  {2, 4, 11 << 20},  {1, 1, 11 << 20},  {1, 1, 44 << 20},
+                        {1, 4, 44 << 20},  {1, 4, 8 << 20},   {1, 4, 1 << 30}};
   for (const double distinct : {4e5, 3e9}) {
-    std::vector<MemoryRun> runs(kMappers);
-    double input_bytes = 0;
-    for (int j = 0; j < kMappers; ++j) {
-      auto program = MakeJobProgram(CountLines());
-      RecordingContext context(1);
-      const ScratchFile file(Lines(static_cast<std::uint64_t>(j), kLines, distinct));
-      MemoryRun& run = runs[static_cast<std::size_t>(j)];
-      ASSERT_TRUE(program->Map({{file.range()}, {1.0}}, run, context).ok());
-      input_bytes += BytesOf(run);
-    }
-    for (const auto& [slots, spill_above] : {std::pair(1, 11 << 20), std::pair(1, 44 << 20),
-                                             std::pair(2, 44 << 20), std::pair(1, 1 << 30)}) {
+    std::map<int, std::vector<MemoryRun>> runs_of;  // by mappers
+    for (const auto& [mappers, slots, spill_above] : steps) {
+      std::vector<MemoryRun>& runs = runs_of[mappers];
+      for (int j = static_cast<int>(runs.size()); j < mappers; ++j) {
+        auto program = MakeJobProgram(CountLines());
+        RecordingContext context(1);
+        const ScratchFile file(Lines(static_cast<std::uint64_t>(j), kLines / mappers, distinct));
+        runs.emplace_back();
+        ASSERT_TRUE(program->Map({{file.range()}, {1.0}}, runs.back(), context).ok());
+      }
+      double input_bytes = 0;
+      for (const MemoryRun& run : runs) input_bytes += BytesOf(run);
       auto program = MakeJobProgram(CountLines());
       DiskContext context(slots, spill_above);
       testing::MemoryPart part;
       ReduceOrder order;
       order.inputs = testing::SectionsOf(runs, 0);
       ASSERT_TRUE(program->ReduceToPart(std::move(order), part, context).ok());
-      const double said = ReduceSpill(CountingShape(kLineBytes * kLines * kMappers, distinct), 0,
-                                      OneWorker(slots, spill_above), 0, input_bytes, kMappers)
+      const double said = ReduceSpill(CountingShape(kLineBytes * kLines, distinct), 0,
+                                      OneWorker(slots, spill_above), 0, input_bytes, mappers)
                               .bytes;
       EXPECT_NEAR(said, context.bytes(), 0.25 * context.bytes())
-          << distinct << " keys, " << slots << " slots, " << spill_above << " bytes";
+          << distinct << " keys, " << mappers << " mappers, " << slots << " slots, " << spill_above
+          << " bytes";
     }
   }
 }

@@ -20,6 +20,7 @@
 #include "jobs/engine/group_values.h"
 #include "jobs/engine/make_program.h"
 #include "jobs/engine/pairs/group_buffer.h"
+#include "jobs/engine/pairs/sorted_pairs.h"
 #include "jobs/engine/sections/section_blocks.h"
 #include "jobs/testing/in_process_job.h"
 #include "tests/unit/jobs/count_lines.h"

@@ -11,6 +11,8 @@
 #include "gmock/gmock.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/task_memory.h"
+#include "runtime/format/run_writer.h"
+#include "runtime/task/counting_io.h"
 #include "tests/unit/format/scratch_file.h"
 
 namespace weir::task {
@@ -117,6 +119,28 @@ TEST_F(SpillFilesTest, ThoseOfAKilledTaskGoWhenTheNextStartsAndNothingElseDoes) 
   EXPECT_EQ(Files(), (std::set<std::string>{"spill-0-1-", "spill-data", "spill-1-2",
                                             "spill-1-2-3-4", "spill-a-1-2", "run-1"}));
   RemoveSpills(folder_.File("none"));
+}
+
+// Slots share a section by how large it is.
+TEST(OpenInput, KnowsHowLargeASectionIs) {
+  const format::ScratchFolder folder;
+  const std::string path = folder.File("run");
+  auto writer = format::RunWriter::Create(path, v1::CODEC_NONE);
+  ASSERT_TRUE(writer.ok());
+  ASSERT_TRUE((*writer)->BeginSection(0).ok());
+  ASSERT_TRUE((*writer)->Append(std::string(1000, 'x'), 1).ok());
+  const auto run = (*writer)->Finish("1");
+  ASSERT_TRUE(run.ok());
+  v1::StepInput input;
+  input.set_path(path);
+  input.set_bytes(run->sections(0).bytes());
+  StepActivity activity(/*skip_bad=*/0);
+  const auto source = OpenInput(input, activity);
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_EQ((*source)->stored_bytes(), input.bytes());
+  EXPECT_GT(input.bytes(), 1000);
+  EXPECT_EQ((*source)->NextBlock()->size(), 1000u);
+  EXPECT_EQ((*source)->stored_bytes(), input.bytes()) << "of all of it, not of what is left";
 }
 
 }  // namespace
