@@ -1,6 +1,6 @@
 #pragma once
 
-// A job of a few lines, for tests of what lies under jobs.
+// Jobs of a few lines, for tests of what lies under jobs.
 
 #include <cstdint>
 #include <string>
@@ -23,6 +23,20 @@ struct CountLines {
   void Combine(Value& into, const Value& from) const { into += from; }
   void Format(std::string_view key, const Value& value, std::string& out) const {
     absl::StrAppend(&out, std::string(key), " ", value, "\n");
+  }
+};
+
+/// Of the counts of lines, how many lines of each length have each; for a layer behind CountLines.
+struct LinesOfCount {
+  using Key = std::int64_t;
+  using Value = std::int64_t;
+  template <typename Emit>
+  void Map(std::string_view line, const std::int64_t& count, Emit& emit) {
+    emit(count * 1000 + static_cast<std::int64_t>(line.size()), 1);
+  }
+  void Combine(Value& into, const Value& from) const { into += from; }
+  void Format(std::int64_t key, const Value& value, std::string& out) const {
+    absl::StrAppend(&out, key, " ", value, "\n");
   }
 };
 

@@ -23,6 +23,7 @@ namespace weir {
 namespace {
 
 using testing::CountLines;
+using testing::LinesOfCount;
 using testing::MemoryPart;
 using testing::MemoryRun;
 using testing::MemorySource;
@@ -30,20 +31,6 @@ using testing::RecordingContext;
 using testing::ScratchFile;
 
 constexpr int kSlotCounts[] = {1, 2, 3, 7};
-
-// Of the counts of lines, how many lines have each.
-struct LinesOfCount {
-  using Key = std::int64_t;
-  using Value = std::int64_t;
-  template <typename Emit>
-  void Map(std::string_view line, const std::int64_t& count, Emit& emit) {
-    emit(count * 1000 + static_cast<std::int64_t>(line.size()), 1);
-  }
-  void Combine(Value& into, const Value& from) const { into += from; }
-  void Format(std::int64_t key, const Value& value, std::string& out) const {
-    absl::StrAppend(&out, key, " ", value, "\n");
-  }
-};
 
 // Lines of one digit and a key: the digits of a key, in the order of the input.
 struct JoinDigits : CountLines {

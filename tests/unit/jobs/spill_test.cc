@@ -36,6 +36,7 @@ using testing::CountLines;
 using testing::EvenCut;
 using testing::JobCut;
 using testing::JobLog;
+using testing::LinesOfCount;
 using testing::RecordingContext;
 using testing::ScratchFile;
 using testing::SortRecords;
@@ -57,20 +58,6 @@ struct JoinRests : CountLines {
   void Combine(Value& into, const Value& from) const { into += from; }
   void Format(std::string_view key, const Value& value, std::string& out) const {
     absl::StrAppend(&out, std::string(key), " ", value, "\n");
-  }
-};
-
-// Of the counts of lines, how many lines have each.
-struct LinesOfCount {
-  using Key = std::int64_t;
-  using Value = std::int64_t;
-  template <typename Emit>
-  void Map(std::string_view line, const std::int64_t& count, Emit& emit) {
-    emit(count * 1000 + static_cast<std::int64_t>(line.size()), 1);
-  }
-  void Combine(Value& into, const Value& from) const { into += from; }
-  void Format(std::int64_t key, const Value& value, std::string& out) const {
-    absl::StrAppend(&out, key, " ", value, "\n");
   }
 };
 
