@@ -53,7 +53,8 @@ namespace weir {
 ///   merging and sorting them. A table of kSpillEntriesMin keys or more that outgrows its
 ///   share is sorted and put on disk; what is there is folded when it is merged at the end. Fewer
 ///   keys that need more than StepContext::memory_bytes fail with OUT_OF_MEMORY, as do all where a
-///   step has no place for files.
+///   step has no place for files. Reduce steps with one producer have no tables
+///   (combine_one_input.h).
 /// Checked by: tests/unit/jobs/combine_layer_test.cc, combine_step_test.cc, combine_table_test.cc,
 /// wordcount_test.cc, layered_program_test.cc.
 template <typename Job>
