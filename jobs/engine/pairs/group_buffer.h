@@ -46,7 +46,7 @@ class GroupBuffer {
   void AddInPlace(int consumer, const char* record);
 
   /// Adds pairs that are encoded already, one behind the other: lengths, key and value, as sections
-  /// hold them, without sort keys. False, with some of them added, where they are not.
+  /// hold them. False, with some of them added, where they are not. Requires: no sort keys.
   bool AddEncoded(int consumer, std::string_view pairs);
 
   /// Sorts each consumer's pairs by key, then by sort key; equal ones keep their order. Nothing may
@@ -138,9 +138,6 @@ class GroupBuffer {
     const std::size_t value_bytes = entry.in_place() ? shape_.value_bytes : ReadLength(at);
     return {{at, key_bytes}, {at + key_bytes, value_bytes}};
   }
-  bool Before(const Entry& a, const Entry& b) const {
-    return a.prefix != b.prefix ? a.prefix < b.prefix : BeforeBehindPrefix(a, b);
-  }
   bool BeforeBehindPrefix(const Entry& a, const Entry& b) const;
   void JoinChunks(Pairs& pairs) const;
   // Sorts entries[0, size); equal ones keep their order. Uses room for as many at `spare`.
@@ -151,8 +148,9 @@ class GroupBuffer {
   std::string shape_lengths_;  // what sections have before a record of the shape
   // A slot has one buffer. Small pages of so many bytes take as long to find as a huge one.
   static constexpr std::int64_t kUnitsFrom = 512 << 10;
-  // Not that of the program: pairs are in memory while they are emitted only, and who reduces them
-  // has no use for what they took; the kernel has, for the files of runs and parts.
+  // Of emitted pairs not that of the program: they are in memory while they are emitted only, and
+  // who reduces them has no use for what they took; the kernel has, for the files of runs and
+  // parts.
   const std::shared_ptr<SlabStore> slabs_;
   ByteArena arena_{slabs_, kUnitsFrom};
   std::vector<Pairs> consumers_;

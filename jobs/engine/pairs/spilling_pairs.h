@@ -30,9 +30,8 @@ struct PairForm {
 /// The pairs of one slot, in the order in which they came.
 ///
 /// Thread-safety: one thread at a time.
-/// Bounds: the slot's share of StepContext::spill_above_bytes, pairs in place that lie on disk
-/// among
-///   it, until who keeps the input gives it up.
+/// Bounds: the slot's share of StepContext::spill_above_bytes. Pairs in place that lie on disk are
+///   among it, until who keeps the input gives it up.
 /// Checked by: tests/unit/jobs/spill_test.cc.
 class SpillingPairs {
  public:
@@ -62,9 +61,7 @@ class SpillingPairs {
   /// Whether any lie on disk.
   bool spilled() const { return !spills_.empty(); }
 
-  // Of all slots of a step together.
-
-  /// Whether pairs of any of them lie on disk.
+  /// Whether pairs of any of the slots of a step lie on disk.
   static bool AnySpilled(absl::Span<SpillingPairs* const> slots);
   /// Puts what is in memory on disk, too. Errors: those of the files; kCancelled.
   static absl::Status SpillAll(absl::Span<SpillingPairs* const> slots, StepContext& context);
