@@ -139,9 +139,9 @@ class RunSource {
     block.assign(next->data(), next->size());
     return !next->empty();
   }
-  /// Bytes of the section as it is stored, for who wants to know how large it is; 0 where nobody
-  /// knows.
-  virtual std::int64_t stored_bytes() const { return 0; }
+  /// How many blocks the section has, `most` at the most, for who shares it; 1 where nobody knows.
+  /// Call it before the first block is read.
+  virtual int CountBlocks([[maybe_unused]] int most) const { return 1; }
 };
 
 /// A file beside a step for what its memory does not hold: sections as in a run, read again by the

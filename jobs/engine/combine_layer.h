@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -74,14 +75,20 @@ class CombineLayer {
   using Batch = KeyBatch<Value, Fold>;
   using Tables = std::vector<std::unique_ptr<Batch>>;
 
+  // What a slot may have.
+  struct SlotRoom {
+    int num_holders;           // its part of the memory is one in so many
+    std::int64_t entries_min;  // of which it puts on disk
+  };
+
   // What slots have folded: in tables, of which the first has everything once they are merged (the
   // others keep the bytes of long keys), or on disk.
   struct Folded {
     KeyRanges ranges;
     int num_consumers;
-    int num_holders;  // slots that share the memory
     Tables tables;
     std::vector<SlotSpills> spills;  // of each slot
+    std::vector<SlotRoom> rooms;     // of each slot
 
     bool spilled() const {
       return std::any_of(spills.begin(), spills.end(),
@@ -100,7 +107,8 @@ class CombineLayer {
   };
 
  public:
-  /// What a reduce step holds: one value for each key.
+  /// What a reduce step holds: one value for each key. Of one input it holds nothing and hands it
+  /// on.
   class Results {
    public:
     std::int64_t input_records() const {
@@ -112,8 +120,9 @@ class CombineLayer {
       return bytes;
     }
 
-    /// Calls take(key, value) for the slot's share of the results until it returns an error, on all
-    /// slots at the same time. What is merged from disk is one stream, so slot 0 has all of it.
+    /// Calls take(key, value) for the slot's share of the results until it returns an error, once
+    /// for each slot, on all of them at the same time. What is merged from disk is one stream, so
+    /// slot 0 has all of it.
     template <typename Take>
     absl::Status Visit(int slot, const std::function<bool()>& stop, Take&& take) {
       if (one_input_) return one_input_->Visit(slot, stop, std::forward<Take>(take));
@@ -189,11 +198,14 @@ class CombineLayer {
   /// `order` outlives the results.
   absl::StatusOr<std::unique_ptr<Results>> Reduce(const ReduceOrder& order,
                                                   StepContext& context) const {
-    std::unique_ptr<Results> results(new Results(Begin({1.0}, KeysCome::kOnce, context), job_));
-    if (order.inputs.size() == 1) {
-      results->one_input_.emplace(order.inputs, context.slots().num_slots());
+    const int num_slots = context.slots().num_slots();
+    // A smaller one would be mapped by some of the slots only, a table is by all of them.
+    if (order.inputs.size() == 1 && ReadersOf(*order.inputs[0], num_slots) == num_slots) {
+      std::unique_ptr<Results> results(new Results({KeyRanges({1.0}), 1, {}, {}, {}}, job_));
+      results->one_input_.emplace(order.inputs, num_slots);
       return results;
     }
+    std::unique_ptr<Results> results(new Results(Begin({1.0}, KeysCome::kOnce, context), job_));
     absl::Status status =
         FoldInputs(order.inputs, results->folded_, context, results->input_records_);
     if (!status.ok()) return status;
@@ -240,15 +252,16 @@ class CombineLayer {
 
   Folded Begin(absl::Span<const double> consumer_key_end, KeysCome come,
                StepContext& context) const {
-    const int num_slots = context.slots().num_slots();
     Folded folded{
-        KeyRanges(consumer_key_end), static_cast<int>(consumer_key_end.size()), num_slots, {}, {}};
+        KeyRanges(consumer_key_end), static_cast<int>(consumer_key_end.size()), {}, {}, {}};
+    const int num_slots = context.slots().num_slots();
     const auto merge = [this, &context](int consumer, const RunSources& sources, RunSink& sink) {
       return MergeSection(job_, consumer, sources, sink, context).status();
     };
     for (int slot = 0; slot < num_slots; ++slot) {
       folded.tables.push_back(std::make_unique<Batch>(Fold{&job_}, slabs_, come));
       folded.spills.emplace_back(folded.num_consumers, merge);
+      folded.rooms.push_back({num_slots, kSpillEntriesMin});
     }
     return folded;
   }
@@ -257,13 +270,14 @@ class CombineLayer {
                         StepContext& context) const {
     Batch& batch = *folded.tables[static_cast<std::size_t>(slot)];
     batch.Flush();
+    const SlotRoom& room = folded.rooms[static_cast<std::size_t>(slot)];
     const std::int64_t bytes = batch.table().memory_bytes();
-    if (batch.table().size() >= kSpillEntriesMin &&
-        ShouldSpill(kTimesTable * bytes, held_bytes, folded.num_holders, context)) {
+    if (batch.table().size() >= room.entries_min &&
+        ShouldSpill(kTimesTable * bytes, held_bytes, room.num_holders, context)) {
       absl::Status spilled = Spill(folded, slot, context);
       if (!absl::IsUnimplemented(spilled)) return spilled;
     }
-    return CheckSlotMemory(bytes, held_bytes, folded.num_holders, "the distinct keys of one slot",
+    return CheckSlotMemory(bytes, held_bytes, room.num_holders, "the distinct keys of one slot",
                            context);
   }
 
@@ -339,13 +353,25 @@ class CombineLayer {
 
   using Inputs = std::vector<std::unique_ptr<RunSource>>;
 
+  // The longest pair may come to one of the slots that share an input: each has room for two.
+  static int ReadersMax(const Inputs& inputs, const StepContext& context) {
+    if (context.memory_bytes() <= 0) return std::numeric_limits<int>::max();
+    const auto num_inputs = static_cast<std::int64_t>(std::max<std::size_t>(inputs.size(), 1));
+    const std::int64_t room = context.memory_bytes() / num_inputs;
+    return static_cast<int>(
+        std::clamp<std::int64_t>(room / (2 * std::int64_t{kPairBytesMax}), 1, 1 << 16));
+  }
+
   // Slots take neighbouring inputs, so that values meet in the order of the inputs. Where there are
   // fewer inputs than slots, neighbouring slots share one: no key of it comes twice.
   absl::Status FoldInputs(const Inputs& inputs, Folded& folded, StepContext& context,
                           std::int64_t& input_records) const {
-    SlotSections sections(inputs, static_cast<int>(folded.tables.size()));
-    // Of a few small inputs most slots get none: theirs is the memory of the others.
-    folded.num_holders = sections.num_busy();
+    const int num_slots = static_cast<int>(folded.tables.size());
+    SlotSections sections(inputs, num_slots, ReadersMax(inputs, context));
+    for (int slot = 0; slot < num_slots; ++slot) {
+      folded.rooms[static_cast<std::size_t>(slot)] = {
+          sections.num_holders(slot), kSpillEntriesMin / sections.num_readers(slot)};
+    }
     std::vector<std::int64_t> records(folded.tables.size());
     absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
       return sections.Visit(slot, [&](RunSource& source) {

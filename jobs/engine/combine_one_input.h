@@ -33,10 +33,10 @@
 
 namespace weir {
 
-/// What lies in one section, for the layer behind. Which slot gets a key depends on the section and
-/// the number of slots only.
+/// What lies in one section, for the layer behind. Which slot gets a key depends on the section's
+/// blocks and the number of slots only.
 ///
-/// Thread-safety: Visit by each slot, at the same time.
+/// Thread-safety: Visit by each slot once, by all at the same time: they wait for one another.
 /// Bounds: those of SharedSection.
 /// Checked by: tests/unit/jobs/one_input_test.cc.
 template <typename Job>
@@ -125,7 +125,7 @@ absl::StatusOr<StepTotals> OneInputToPart(const Job& job, const SlotSections::So
   std::deque<SpillingPairs> pairs;
   std::vector<SpillingPairs*> slots;
   for (int slot = 0; slot < num_slots; ++slot) {
-    slots.push_back(&pairs.emplace_back(1, PairForm{}, slabs, context, sections.num_busy()));
+    slots.push_back(&pairs.emplace_back(1, PairForm{}, slabs, context, sections.num_holders(slot)));
   }
   std::vector<std::int64_t> taken(slots.size());
   absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {

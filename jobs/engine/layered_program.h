@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -144,11 +145,13 @@ class LayeredProgram : public JobProgram {
     if (!results.ok()) return results.status();
     const auto feed = [&](int slot, auto& emit, const std::function<bool()>& stop,
                           auto&& end_block) {
-      auto job = to.job();
+      // Slots wait for one another within Visit: one whose copy of the job throws has to be there.
+      std::optional<std::decay_t<decltype(to.job())>> job;
       std::int64_t results_taken = 0;
       std::int64_t checked = 0;
       absl::Status status = (*results)->Visit(slot, stop, [&](const auto& key, const auto& value) {
-        job.Map(key, value, emit);
+        if (!job) job.emplace(to.job());
+        job->Map(key, value, emit);
         if (emit.bad()) return BadRecordError(*emit.bad());
         const std::int64_t work = ++results_taken + emit.emitted();
         if (work - checked < kWorkBetweenChecks) return absl::OkStatus();

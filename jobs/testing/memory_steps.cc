@@ -26,12 +26,6 @@ absl::Status MemoryRun::Append(std::string_view block, std::int64_t records) {
   return absl::OkStatus();
 }
 
-std::int64_t MemorySource::stored_bytes() const {
-  std::int64_t bytes = 0;
-  for (const std::string& block : blocks_) bytes += static_cast<std::int64_t>(block.size());
-  return bytes;
-}
-
 absl::StatusOr<absl::Span<const char>> MemorySource::NextBlock() {
   if (next_ == blocks_.size()) return absl::Span<const char>();
   const std::string& block = blocks_[next_++];

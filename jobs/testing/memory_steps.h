@@ -4,6 +4,7 @@
 // files that go with the test. Upstream: in_process_job.h, tests of jobs and of the engine,
 // tests/bench. Downstream: jobs/api/program.h.
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -42,7 +43,9 @@ class MemorySource : public RunSource {
  public:
   explicit MemorySource(std::vector<std::string> blocks) : blocks_(std::move(blocks)) {}
   absl::StatusOr<absl::Span<const char>> NextBlock() override;
-  std::int64_t stored_bytes() const override;
+  int CountBlocks(int most) const override {
+    return std::min(most, static_cast<int>(blocks_.size()));
+  }
 
  private:
   std::vector<std::string> blocks_;

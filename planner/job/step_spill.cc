@@ -213,12 +213,13 @@ StepSpill ReduceSpill(const JobShape& shape, std::size_t layer, const ClusterPro
   double held = 0;
   double streams = 1;
   const std::size_t next = layer + 1;
-  // So many slots read a section together where there are fewer than slots.
-  const double readers = std::clamp(std::floor(input_bytes / num_inputs / kSectionBlockBytes), 1.0,
-                                    std::max(1.0, std::floor(slots / num_inputs)));
-  if (IsTable(reduced) && num_inputs == 1) {
+  const bool last = next == shape.layers.size();
+  // So many slots read a section together where there are fewer than slots, on average.
+  const double readers = std::clamp(std::ceil(bytes / num_inputs / kSectionBlockBytes), 1.0,
+                                    std::max(1.0, slots / num_inputs));
+  if (IsTable(reduced) && num_inputs == 1 && (last || readers == slots)) {
     streams = slots;
-    if (next == shape.layers.size()) {
+    if (last) {
       SlotLoad slot;
       slot.load = bytes / readers;
       slot.room_bytes = static_cast<double>(worker.spill_above_bytes) / readers;

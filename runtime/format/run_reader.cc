@@ -69,6 +69,18 @@ absl::StatusOr<bool> RunReader::TakeBlock(std::string& block) {
   return true;
 }
 
+int RunReader::CountBlocks(int most) const {
+  int blocks = 0;
+  for (std::int64_t at = begin_; blocks < most && end_ - at > kBlockHeaderBytes; ++blocks) {
+    char header[kBlockHeaderBytes];
+    if (!ReadAt(at, header, kBlockHeaderBytes).ok()) break;
+    const absl::StatusOr<BlockHeader> decoded = DecodeBlockHeader({header, sizeof header});
+    if (!decoded.ok()) break;
+    at += kBlockHeaderBytes + static_cast<std::int64_t>(decoded->stored_bytes);
+  }
+  return blocks;
+}
+
 absl::Status RunReader::ReadBlock(std::string& block) {
   if (end_ - position_ <= kBlockHeaderBytes) {
     return DataLossAt(position_, absl::DataLossError(absl::StrCat(
@@ -103,7 +115,7 @@ absl::Status RunReader::ReadBlock(std::string& block) {
   return absl::OkStatus();
 }
 
-absl::Status RunReader::ReadAt(std::int64_t offset, char* into, std::int64_t bytes) {
+absl::Status RunReader::ReadAt(std::int64_t offset, char* into, std::int64_t bytes) const {
   std::int64_t got = 0;
   while (got < bytes) {
     const ssize_t n =

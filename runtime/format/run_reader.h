@@ -35,7 +35,8 @@ class RunReader : public RunSource {
 
   absl::StatusOr<absl::Span<const char>> NextBlock() override;
   absl::StatusOr<bool> TakeBlock(std::string& block) override;
-  std::int64_t stored_bytes() const override { return end_ - begin_; }
+  /// Looks at the headers only. Blocks that are damaged, and those behind them, do not count.
+  int CountBlocks(int most) const override;
 
   /// Records in the blocks given so far.
   std::int64_t records() const { return records_; }
@@ -47,7 +48,7 @@ class RunReader : public RunSource {
             std::int64_t bytes);
 
   absl::Status ReadBlock(std::string& block);
-  absl::Status ReadAt(std::int64_t offset, char* into, std::int64_t bytes);
+  absl::Status ReadAt(std::int64_t offset, char* into, std::int64_t bytes) const;
   absl::Status DataLossAt(std::int64_t offset, const absl::Status& why) const;
 
   std::shared_ptr<const Fd> file_;

@@ -105,7 +105,10 @@ class CountingRunSource : public RunSource {
   absl::StatusOr<bool> TakeBlock(std::string& block) override {
     return Counted([this, &block] { return source_->TakeBlock(block); });
   }
-  std::int64_t stored_bytes() const override { return source_->stored_bytes(); }
+  int CountBlocks(int most) const override {
+    const FileIo io(activity_);
+    return source_->CountBlocks(most);
+  }
 
  private:
   // As the order counts them: stored bytes.

@@ -1,7 +1,8 @@
 #pragma once
 
-// Pairs of jobs without Combine, in memory and beyond it on disk. Upstream: group_layer.h, jobs of
-// scripts. Downstream: group_buffer.h, files beside the step.
+// Pairs in memory and beyond it on disk: of jobs without Combine, and of one producer. Upstream:
+// group_layer.h, combine_one_input.h, jobs of scripts. Downstream: group_buffer.h, files beside the
+// step.
 
 #include <cstdint>
 #include <memory>

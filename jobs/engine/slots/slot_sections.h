@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -15,23 +16,28 @@
 
 namespace weir {
 
-/// How many of `num_slots` slots a section is shared by: one for each block that it fills.
-int ReadersOf(const RunSource& source, int num_slots);
+/// How many slots can share a section, `most` at the most: one for each block. That does not depend
+/// on how blocks are packed.
+int ReadersOf(const RunSource& source, int most);
 
 /// Which slot reads which of some sections: neighbouring ones, or, where there are fewer sections
 /// than slots, neighbouring slots one section.
 ///
-/// Thread-safety: Visit by each slot, at the same time.
+/// Thread-safety: Visit by each slot once, by all at the same time.
 /// Checked by: tests/unit/jobs/shared_section_test.cc.
 class SlotSections {
  public:
   using Sources = std::vector<std::unique_ptr<RunSource>>;
 
-  /// `sources` outlive this.
-  SlotSections(const Sources& sources, int num_slots);
+  /// At most `readers_max` slots share a section. `sources` outlive this.
+  SlotSections(const Sources& sources, int num_slots,
+               int readers_max = std::numeric_limits<int>::max());
 
-  /// How many slots have something to read, at least 1.
-  int num_busy() const { return num_busy_; }
+  /// How many slots read the section of the slot.
+  int num_readers(int slot) const { return shares_[static_cast<std::size_t>(slot)].num_readers; }
+  /// The slot may have its part of the memory for one in so many: sections have equal parts of it,
+  /// as have the readers of a section.
+  int num_holders(int slot) const { return num_parts_ * num_readers(slot); }
 
   /// Calls read(source) for what the slot reads, in the order of the sections, until it returns an
   /// error.
@@ -55,12 +61,13 @@ class SlotSections {
     SlotShare alone;
     SharedSection* shared = nullptr;
     int reader = 0;
+    int num_readers = 1;
   };
 
   const Sources& sources_;
   std::deque<SharedSection> shared_;
   std::vector<Share> shares_;
-  int num_busy_ = 0;
+  const int num_parts_;
 };
 
 }  // namespace weir

@@ -187,8 +187,9 @@ TEST(ReduceSpill, IsWhatReduceStepsPutOnDisk) {
     std::int64_t spill_above;
   };
   const Step steps[] = {{10, 1, 11 << 20}, {10, 1, 44 << 20}, {10, 2, 44 << 20}, {10, 1, 1 << 30},
-                        {2, 4, 88 << 20},  {2, 4, 11 << 20},  {1, 1, 11 << 20},  {1, 1, 44 << 20},
-                        {1, 4, 44 << 20},  {1, 4, 8 << 20},   {1, 4, 1 << 30}};
+                        {3, 4, 66 << 20},  {2, 5, 88 << 20},  {2, 4, 88 << 20},  {2, 4, 11 << 20},
+                        {1, 1, 11 << 20},  {1, 1, 44 << 20},  {1, 4, 44 << 20},  {1, 4, 8 << 20},
+                        {1, 4, 1 << 30}};
   for (const double distinct : {4e5, 3e9}) {
     std::map<int, std::vector<MemoryRun>> runs_of;  // by mappers
     for (const auto& [mappers, slots, spill_above] : steps) {

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -190,15 +192,58 @@ TEST(FewInputs, ValuesMeetInTheOrderOfTheInputsThatSlotsShare) {
   }
 }
 
+// Where a job cannot be copied, or throws, on one slot, the others do not wait for that slot.
+std::atomic<int> copies_until_one_throws = -1;
+struct HardToCopy : LinesOfCount {
+  HardToCopy() = default;
+  HardToCopy(const HardToCopy& other) : LinesOfCount(other) {
+    if (copies_until_one_throws >= 0 && copies_until_one_throws-- == 0) {
+      throw std::runtime_error("no copy");
+    }
+  }
+  HardToCopy(HardToCopy&&) = default;
+};
+
+struct ThrowsAtOne : LinesOfCount {
+  template <typename Emit>
+  void Map(std::string_view line, const std::int64_t& count, Emit& emit) {
+    if (line == "12345") throw std::runtime_error("not that one");
+    LinesOfCount::Map(line, count, emit);
+  }
+};
+
+TEST(OneInput, NobodyWaitsForASlotThatThrew) {
+  const auto hard = MakeChainProgram(CountLines(), HardToCopy());
+  const auto throws = MakeChainProgram(CountLines(), ThrowsAtOne());
+  const MemoryRun run = MapLines(*hard, Lines());
+  const auto reduce = [&](JobProgram& program) {
+    RecordingContext context(4);
+    ReduceOrder order = OrderOf(run);
+    order.consumer_key_end = {1.0};
+    MemoryRun next;
+    return program.ReduceToRun(std::move(order), next, context).status();
+  };
+  for (int copies = 0; copies < 4; ++copies) {
+    copies_until_one_throws = copies;
+    EXPECT_THROW(reduce(*hard), std::runtime_error);
+    copies_until_one_throws = -1;
+    EXPECT_EQ(reduce(*hard), absl::OkStatus());
+  }
+  EXPECT_THROW(reduce(*throws), std::runtime_error);
+}
+
 TEST(OneInput, DamageIsDataLossOnWhicheverSlot) {
   const auto chain = MakeChainProgram(CountLines(), LinesOfCount());
   const MemoryRun run = MapLines(*chain, Lines());
   std::vector<std::string> blocks = run.sections().at(0);
-  ASSERT_GT(blocks.size(), 6u);
+  ASSERT_GT(blocks.size(), 7u) << "enough for all slots";
+  std::size_t at = blocks.size() - 2;
+  while (blocks[at][0] != static_cast<char>(BlockKind::kWholeRecords)) --at;
+  ASSERT_GT(at, 0u);
   std::vector<std::vector<std::string>> damaged(3, blocks);
-  damaged[0][5].pop_back();                          // a record breaks off
-  damaged[1][5] = std::string("\0\3\1abcd", 7);      // a value that does not decode
-  damaged[2][5] = std::string("\0\xff\xff\xff", 4);  // a length without an end
+  damaged[0][at].pop_back();                          // a record breaks off
+  damaged[1][at] = std::string("\0\3\1abcd", 7);      // a value that does not decode
+  damaged[2][at] = std::string("\0\xff\xff\xff", 4);  // a length without an end
   for (const auto& those : damaged) {
     for (const int num_slots : kSlotCounts) {
       RecordingContext context(num_slots);

@@ -179,11 +179,13 @@ SlotSections::Sources SectionsOfBlocks(const std::vector<int>& counts) {
   return sources;
 }
 
-// How many blocks each slot reads.
-std::vector<int> BlocksOfSlots(const std::vector<int>& counts, int num_slots, int& num_busy) {
+// How many blocks each slot reads, and how small its part of the memory is.
+std::vector<int> BlocksOfSlots(const std::vector<int>& counts, int num_slots,
+                               std::vector<int>& holders) {
   const SlotSections::Sources sources = SectionsOfBlocks(counts);
   SlotSections sections(sources, num_slots);
-  num_busy = sections.num_busy();
+  holders.clear();
+  for (int slot = 0; slot < num_slots; ++slot) holders.push_back(sections.num_holders(slot));
   std::vector<int> read(static_cast<std::size_t>(num_slots));
   ThreadPerCall(num_slots).RunOnAll([&](int slot) {
     const absl::Status status = sections.Visit(slot, [&](RunSource& source) {
@@ -196,27 +198,29 @@ std::vector<int> BlocksOfSlots(const std::vector<int>& counts, int num_slots, in
 }
 
 TEST(SlotSections, FewerSectionsThanSlotsAreShared) {
-  int busy = 0;
-  EXPECT_EQ(BlocksOfSlots({8}, 4, busy), (std::vector<int>{2, 2, 2, 2}));
-  EXPECT_EQ(busy, 4);
-  EXPECT_EQ(BlocksOfSlots({9, 4}, 5, busy), (std::vector<int>{5, 4, 2, 1, 1}));
-  EXPECT_EQ(busy, 5);
+  std::vector<int> holders;
+  EXPECT_EQ(BlocksOfSlots({8}, 4, holders), (std::vector<int>{2, 2, 2, 2}));
+  EXPECT_EQ(holders, (std::vector<int>{4, 4, 4, 4}));
+  EXPECT_EQ(BlocksOfSlots({9, 4}, 5, holders), (std::vector<int>{5, 4, 2, 1, 1}));
+  EXPECT_EQ(holders, (std::vector<int>{4, 4, 6, 6, 6})) << "each section has half of the memory";
+  EXPECT_EQ(BlocksOfSlots({3, 3, 8}, 4, holders), (std::vector<int>{3, 3, 4, 4}));
+  EXPECT_EQ(holders, (std::vector<int>{3, 3, 6, 6}));
 }
 
 TEST(SlotSections, SmallOnesAreNotWorthMoreSlotsThanTheyHaveBlocks) {
-  int busy = 0;
-  EXPECT_EQ(BlocksOfSlots({2, 9}, 8, busy), (std::vector<int>{1, 1, 0, 0, 3, 2, 2, 2}));
-  EXPECT_EQ(busy, 6);
-  EXPECT_EQ(BlocksOfSlots({0}, 3, busy), (std::vector<int>{0, 0, 0}));
-  EXPECT_EQ(busy, 1);
-  EXPECT_EQ(BlocksOfSlots({}, 3, busy), (std::vector<int>{0, 0, 0}));
-  EXPECT_EQ(busy, 1);
+  std::vector<int> holders;
+  EXPECT_EQ(BlocksOfSlots({2, 9}, 8, holders), (std::vector<int>{1, 1, 0, 0, 3, 2, 2, 2}));
+  EXPECT_EQ(holders, (std::vector<int>{4, 4, 2, 2, 8, 8, 8, 8}));
+  EXPECT_EQ(BlocksOfSlots({1}, 3, holders), (std::vector<int>{1, 0, 0}));
+  EXPECT_EQ(holders[0], 1);
+  EXPECT_EQ(BlocksOfSlots({0}, 3, holders), (std::vector<int>{0, 0, 0}));
+  EXPECT_EQ(BlocksOfSlots({}, 3, holders), (std::vector<int>{0, 0, 0}));
 }
 
 TEST(SlotSections, MoreSectionsThanSlotsAreReadAlone) {
-  int busy = 0;
-  EXPECT_EQ(BlocksOfSlots({1, 2, 4, 8, 16}, 2, busy), (std::vector<int>{3, 28}));
-  EXPECT_EQ(busy, 2);
+  std::vector<int> holders;
+  EXPECT_EQ(BlocksOfSlots({1, 2, 4, 8, 16}, 2, holders), (std::vector<int>{3, 28}));
+  EXPECT_EQ(holders, (std::vector<int>{2, 2}));
 }
 
 }  // namespace
