@@ -225,11 +225,11 @@ TEST(OneInput, NobodyWaitsForASlotThatThrew) {
   };
   for (int copies = 0; copies < 4; ++copies) {
     copies_until_one_throws = copies;
-    EXPECT_THROW(reduce(*hard), std::runtime_error);
+    EXPECT_THROW(static_cast<void>(reduce(*hard)), std::runtime_error);
     copies_until_one_throws = -1;
     EXPECT_EQ(reduce(*hard), absl::OkStatus());
   }
-  EXPECT_THROW(reduce(*throws), std::runtime_error);
+  EXPECT_THROW(static_cast<void>(reduce(*throws)), std::runtime_error);
 }
 
 TEST(OneInput, DamageIsDataLossOnWhicheverSlot) {
