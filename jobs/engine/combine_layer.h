@@ -370,7 +370,8 @@ class CombineLayer {
     SlotSections sections(inputs, num_slots, ReadersMax(inputs, context));
     for (int slot = 0; slot < num_slots; ++slot) {
       folded.rooms[static_cast<std::size_t>(slot)] = {
-          sections.num_holders(slot), kSpillEntriesMin / sections.num_readers(slot)};
+          sections.num_holders(slot),
+          std::max<std::int64_t>(kSpillEntriesMin / sections.num_readers(slot), 1)};
     }
     std::vector<std::int64_t> records(folded.tables.size());
     absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
