@@ -38,8 +38,8 @@ set(_public
 
 # All headers that these may include; the script takes those that they do.
 set(_sources)
-foreach(_library weir_jobs_api weir_jobs_packed weir_jobs_engine weir_jobs_engine_input weir_jobs_engine_loop weir_jobs_engine_pairs weir_jobs_engine_pieces
-        weir_jobs_engine_references weir_jobs_engine_sections weir_jobs_engine_slots weir_jobs_engine_spill weir_jobs_engine_table weir_jobs_engine_vector
+foreach(_library weir_jobs_api weir_jobs_packed weir_jobs_engine weir_jobs_engine_input weir_jobs_engine_loop weir_jobs_engine_merge weir_jobs_engine_pairs
+        weir_jobs_engine_pieces weir_jobs_engine_references weir_jobs_engine_sections weir_jobs_engine_slots weir_jobs_engine_spill weir_jobs_engine_table weir_jobs_engine_vector
         weir_jobs_records weir_jobs_testing weir_reduce)
   get_target_property(_files ${_library} SOURCES)
   get_target_property(_folder ${_library} SOURCE_DIR)

@@ -18,7 +18,7 @@
 #include "jobs/api/key_codec.h"
 #include "jobs/api/program.h"
 #include "jobs/api/value_codec.h"
-#include "jobs/engine/group_pieces.h"
+#include "jobs/engine/merge/merge_on_slots.h"
 #include "jobs/engine/part_text.h"
 #include "jobs/engine/pieces/piece_order.h"
 #include "jobs/engine/pieces/piece_sinks.h"

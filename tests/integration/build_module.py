@@ -15,7 +15,7 @@ SOURCES = os.path.join(ROOT, "tests", "integration", "modules")
 BUILD = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(BINARY))))
 COMPILER = os.environ.get("CXX") or shutil.which("c++") or "g++"
 FLAGS = ["-std=c++20", "-O0", "-fPIC", "-shared", "-fvisibility=hidden", "-pthread", "-I", ROOT]
-LIBRARIES = ["jobs/engine/libweir_jobs_engine.a", "jobs/engine/pairs/libweir_jobs_engine_pairs.a",
+LIBRARIES = ["jobs/engine/pairs/libweir_jobs_engine_pairs.a", "jobs/engine/merge/libweir_jobs_engine_merge.a",
              "jobs/engine/slots/libweir_jobs_engine_slots.a", "jobs/engine/references/libweir_jobs_engine_references.a",
              "jobs/engine/input/libweir_jobs_engine_input.a", "jobs/engine/loop/libweir_jobs_engine_loop.a",
              "jobs/engine/pieces/libweir_jobs_engine_pieces.a", "jobs/engine/sections/libweir_jobs_engine_sections.a",

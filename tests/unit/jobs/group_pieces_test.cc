@@ -1,4 +1,4 @@
-#include "jobs/engine/group_pieces.h"
+#include "jobs/engine/merge/group_pieces.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "jobs/engine/merge/merge_on_slots.h"
 #include "jobs/engine/sections/merged_sections.h"
 #include "jobs/engine/sections/section_blocks.h"
 #include "jobs/testing/memory_steps.h"

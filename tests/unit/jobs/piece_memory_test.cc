@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "jobs/engine/group_pieces.h"
+#include "jobs/engine/merge/merge_on_slots.h"
 #include "jobs/engine/pieces/piece_order.h"
 #include "jobs/engine/pieces/piece_sinks.h"
 #include "jobs/engine/sections/section_blocks.h"

@@ -21,9 +21,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "jobs/api/step_error.h"
-#include "jobs/engine/group_pieces.h"
 #include "jobs/engine/input/page_guard.h"
 #include "jobs/engine/make_program.h"
+#include "jobs/engine/merge/merge_on_slots.h"
 #include "jobs/engine/references/record_finder.h"
 #include "jobs/engine/references/reference_block.h"
 #include "jobs/engine/references/referenced_files.h"

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,7 +15,6 @@
 
 #include "absl/status/status.h"
 #include "jobs/api/program.h"
-#include "jobs/engine/pieces/piece_order.h"
 #include "jobs/engine/pieces/spare_texts.h"
 #include "jobs/engine/references/record_finder.h"
 #include "jobs/engine/references/referenced_files.h"
@@ -25,9 +23,6 @@ namespace weir {
 
 /// What of the sections is held to find keys at which all of them can be cut.
 inline constexpr std::int64_t kHeldGroupBytes = 1 << 20;
-/// What pieces of sections take together, with what is held to cut them: a quarter of the memory of
-/// the step, or this where nobody says how much that is.
-inline constexpr std::int64_t kGroupPiecesBytes = 256 << 20;
 
 /// Sections as pieces, the groups of each before those of the next. Where that cannot be known
 /// within the bounds (a group larger than what is held, more sections than it has room for, one
@@ -100,18 +95,5 @@ class GroupPieces {
   std::vector<Producer> producers_;
   bool all_given_ = false;
 };
-
-/// Merges the sections on all slots: calls reduce(piece, turn) for the sources of each piece, and
-/// hands on in order (MakePieces). `files`: of the records that blocks of the sources refer to,
-/// which pieces hold whole; null: such blocks are damage.
-///
-/// Errors: as MakePieces.
-/// Bounds: kGroupPiecesBytes and one block, whatever the number of slots: while pieces that are
-///   reduced take half of that, no further one is cut.
-/// Checked by: tests/unit/jobs/group_pieces_test.cc, piece_memory_test.cc.
-absl::Status MergeOnSlots(
-    const GroupPieces::Sources& sources, StepContext& context,
-    const std::function<absl::Status(const GroupPieces::Sources& piece, PieceTurn& turn)>& reduce,
-    ReferencedFiles* files = nullptr);
 
 }  // namespace weir

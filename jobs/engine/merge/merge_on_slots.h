@@ -1,0 +1,34 @@
+#pragma once
+
+// Merges sorted sections on all slots of a step. Upstream: layers of the engine. Downstream:
+// group_pieces.h, a piece for each slot at a time.
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/status.h"
+#include "jobs/api/program.h"
+#include "jobs/engine/merge/group_pieces.h"
+#include "jobs/engine/pieces/piece_order.h"
+#include "jobs/engine/references/referenced_files.h"
+
+namespace weir {
+
+/// What pieces of sections take together, with what is held to cut them: a quarter of the memory of
+/// the step, or this where nobody says how much that is.
+inline constexpr std::int64_t kGroupPiecesBytes = 256 << 20;
+
+/// Merges the sections on all slots: calls reduce(piece, turn) for the sources of each piece, and
+/// hands on in order (MakePieces). `files`: of the records that blocks of the sources refer to,
+/// which pieces hold whole; null: such blocks are damage.
+///
+/// Errors: as MakePieces.
+/// Bounds: kGroupPiecesBytes and one block, whatever the number of slots: while pieces that are
+///   reduced take half of that, no further one is cut.
+/// Checked by: tests/unit/jobs/group_pieces_test.cc, piece_memory_test.cc.
+absl::Status MergeOnSlots(
+    const GroupPieces::Sources& sources, StepContext& context,
+    const std::function<absl::Status(const GroupPieces::Sources& piece, PieceTurn& turn)>& reduce,
+    ReferencedFiles* files = nullptr);
+
+}  // namespace weir
