@@ -26,6 +26,8 @@
 #include "jobs/engine/combine_sort.h"
 #include "jobs/engine/combine_spill.h"
 #include "jobs/engine/map_ranges.h"
+#include "jobs/engine/merge/merge_on_slots.h"
+#include "jobs/engine/merge/shared_groups.h"
 #include "jobs/engine/part_text.h"
 #include "jobs/engine/pieces/merge_cuts.h"
 #include "jobs/engine/pieces/piece_order.h"
@@ -117,16 +119,15 @@ class CombineLayer {
     std::int64_t memory_bytes() const {
       std::int64_t bytes = 0;
       for (const auto& batch : folded_.tables) bytes += batch->table().memory_bytes();
-      return bytes;
+      return on_disk_ ? bytes + on_disk_->memory_bytes() : bytes;
     }
 
     /// Calls take(key, value) for the slot's share of the results until it returns an error, once
-    /// for each slot, on all of them at the same time. What is merged from disk is one stream, so
-    /// slot 0 has all of it.
+    /// for each slot, on all of them at the same time.
     template <typename Take>
     absl::Status Visit(int slot, const std::function<bool()>& stop, Take&& take) {
       if (one_input_) return one_input_->Visit(slot, stop, std::forward<Take>(take));
-      if (folded_.spilled()) return slot == 0 ? VisitMerged(stop, take) : absl::OkStatus();
+      if (on_disk_) return VisitMerged(slot, stop, take);
       const Tables& tables = folded_.tables;
       const SlotShare share = ShareOf(slot, static_cast<int>(tables.size()), Table::kSubTables);
       absl::Status status;
@@ -148,19 +149,30 @@ class CombineLayer {
     friend class CombineLayer;
     explicit Results(Folded folded, const Job& job) : folded_(std::move(folded)), job_(job) {}
 
-    template <typename Take>
-    absl::Status VisitMerged(const std::function<bool()>& stop, Take&& take) {
-      const absl::StatusOr<RunSources> sources = folded_.OpenSection(0);
+    // For Visit, where some lie on disk.
+    absl::Status Open(StepContext& context) {
+      absl::StatusOr<RunSources> sources = folded_.OpenSection(0);
       if (!sources.ok()) return sources.status();
-      return FoldMerged(job_, *sources, stop, [&](std::string_view bytes, const Value& value) {
-        typename KeyForm<Key>::Held key{};
-        if (!KeyForm<Key>::Read(bytes, key)) return DamagedSection();
-        return take(KeyForm<Key>::Of(key), value);
+      sources_ = *std::move(sources);
+      on_disk_.emplace(sources_, nullptr, context);
+      return absl::OkStatus();
+    }
+
+    template <typename Take>
+    absl::Status VisitMerged(int slot, const std::function<bool()>& stop, Take& take) {
+      return on_disk_->Visit(slot, stop, [&](const RunSources& piece) {
+        return FoldMerged(job_, piece, stop, [&](std::string_view bytes, const Value& value) {
+          typename KeyForm<Key>::Held key{};
+          if (!KeyForm<Key>::Read(bytes, key)) return DamagedSection();
+          return take(KeyForm<Key>::Of(key), value);
+        });
       });
     }
 
     Folded folded_;
     std::optional<OneInputResults<Job>> one_input_;  // then nothing is folded
+    RunSources sources_;                             // what was folded, where it lies on disk
+    std::optional<SharedGroups> on_disk_;            // the same for Visit
     const Job& job_;
     std::int64_t input_records_ = 0;
   };
@@ -205,10 +217,10 @@ class CombineLayer {
       results->one_input_.emplace(order.inputs, num_slots);
       return results;
     }
-    std::unique_ptr<Results> results(new Results(Begin({1.0}, KeysCome::kOnce, context), job_));
-    absl::Status status =
-        FoldInputs(order.inputs, results->folded_, context, results->input_records_);
-    if (!status.ok()) return status;
+    absl::StatusOr<std::unique_ptr<Results>> results = FoldAll(order, context);
+    if (results.ok() && (*results)->folded_.spilled()) {
+      if (absl::Status opened = (*results)->Open(context); !opened.ok()) return opened;
+    }
     return results;
   }
 
@@ -228,7 +240,7 @@ class CombineLayer {
     if (order.inputs.size() == 1) {
       return OneInputToPart(job_, order.inputs, slabs_, sink, context);
     }
-    const auto results = Reduce(order, context);
+    const auto results = FoldAll(order, context);
     if (!results.ok()) return results.status();
     StepTotals totals;
     totals.input_records = (*results)->input_records();
@@ -245,6 +257,15 @@ class CombineLayer {
   }
 
  private:
+  absl::StatusOr<std::unique_ptr<Results>> FoldAll(const ReduceOrder& order,
+                                                   StepContext& context) const {
+    std::unique_ptr<Results> results(new Results(Begin({1.0}, KeysCome::kOnce, context), job_));
+    absl::Status status =
+        FoldInputs(order.inputs, results->folded_, context, results->input_records_);
+    if (!status.ok()) return status;
+    return results;
+  }
+
   // Fewer keys are not worth a file.
   static constexpr std::int64_t kSpillEntriesMin = 256;
   // Of the memory of a table another one for merging or sorting it.
@@ -313,24 +334,16 @@ class CombineLayer {
 
   absl::Status WriteMergedSections(const Folded& folded, RunSink& sink, StepContext& context,
                                    StepTotals& totals) const {
-    SharedRun run{sink};
-    std::atomic<std::int64_t> records = 0;
-    const auto write = [&](int consumer, PieceTurn& turn) -> absl::Status {
-      const absl::StatusOr<RunSources> sources = folded.OpenSection(consumer);
-      if (!sources.ok()) return sources.status();
-      PieceRunSink piece_sink(run, turn);
-      const absl::StatusOr<std::int64_t> written =
-          MergeSection(job_, consumer, *sources, piece_sink, context);
-      if (!written.ok()) return written.status();
-      records += *written;
-      return piece_sink.Finish();
-    };
     std::size_t num_files = 0;
     for (const SlotSpills& of_slot : folded.spills) num_files += of_slot.num_files();
-    absl::Status status =
-        MakePieces(folded.num_consumers, context, write, MergingSlots(num_files, context));
-    totals.output_records = records;
-    return status;
+    const SectionsOnDisk sections{folded.num_consumers, num_files,
+                                  [&](int consumer) { return folded.OpenSection(consumer); },
+                                  [&](int consumer, const RunSources& sources, RunSink& section) {
+                                    return MergeSection(job_, consumer, sources, section, context);
+                                  }};
+    const absl::StatusOr<std::int64_t> records = MergeSectionsOnSlots(sections, sink, context);
+    if (records.ok()) totals.output_records = *records;
+    return records.status();
   }
 
   // Brings everything into the first table; the others keep the bytes of long keys.

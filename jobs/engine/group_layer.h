@@ -27,6 +27,7 @@
 #include "jobs/engine/input/kept_input.h"
 #include "jobs/engine/map_ranges.h"
 #include "jobs/engine/merge/merge_on_slots.h"
+#include "jobs/engine/merge/shared_groups.h"
 #include "jobs/engine/pairs/group_buffer.h"
 #include "jobs/engine/pairs/spilling_pairs.h"
 #include "jobs/engine/part_text.h"
@@ -106,7 +107,7 @@ class GroupLayer {
   }
 
  public:
-  /// What a reduce step reads: groups, one after the other.
+  /// What is reduced of some sections: groups, one after the other.
   class Results {
    public:
     /// `files`: of the records that `inputs` refer to. Both outlive this.
@@ -118,15 +119,13 @@ class GroupLayer {
               inputs, [&context] { return context.cancelled(); }, SortKeyOf(job)) {}
 
     std::int64_t input_records() const { return merged_.records(); }
-    std::int64_t memory_bytes() const { return 0; }
 
-    /// Calls take(key, value) for what Reduce emits until it returns an error. Groups come in one
-    /// stream, so slot 0 has all of them. Errors: those of the sources, before what Reduce threw or
-    /// `take` returned: a section that cannot be read to its end shows it a part of a group. That
-    /// the input is unchanged is for who owns the sources to ask once more at the end.
+    /// Calls take(key, value) for what Reduce emits until it returns an error. Errors: those of the
+    /// sources, before what Reduce threw or `take` returned: a section that cannot be read to its
+    /// end shows it a part of a group. That the input is unchanged is for who owns the sources to
+    /// ask once more at the end.
     template <typename Take>
-    absl::Status Visit(int slot, const std::function<bool()>&, Take&& take) {
-      if (slot != 0) return absl::OkStatus();
+    absl::Status Visit(Take&& take) {
       absl::Status status;
       const auto emit = [&](const auto& key, const auto& value) {
         if (status.ok()) status = take(key, value);
@@ -159,24 +158,36 @@ class GroupLayer {
     MergedSections merged_;
   };
 
-  /// The same with what it reads.
+  /// What a reduce step hands on to the layer behind.
   class StepResults {
    public:
+    /// `inputs` outlive this.
     StepResults(const Job& job, const GroupPieces::Sources& inputs, StepContext& context)
-        : inputs_(inputs, files_, context), results_(job, inputs_.sources(), files_, context) {}
+        : job_(job), context_(context), groups_(inputs, &files_, context) {}
 
-    std::int64_t input_records() const { return results_.input_records(); }
-    std::int64_t memory_bytes() const { return results_.memory_bytes(); }
+    /// Requires: that all slots have ended.
+    std::int64_t input_records() const { return input_records_; }
+    std::int64_t memory_bytes() const { return groups_.memory_bytes(); }
+
+    /// Calls take(key, value) for the slot's share of what Reduce emits until it returns an error,
+    /// once for each slot, on all of them at the same time. Errors: those of Results::Visit.
     template <typename Take>
     absl::Status Visit(int slot, const std::function<bool()>& stop, Take&& take) {
-      absl::Status status = results_.Visit(slot, stop, std::forward<Take>(take));
+      absl::Status status = groups_.Visit(slot, stop, [&](const GroupPieces::Sources& piece) {
+        Results results(job_, piece, files_, context_);
+        absl::Status visited = results.Visit(take);
+        input_records_ += results.input_records();
+        return visited;
+      });
       return status.ok() ? files_.CheckUnchanged() : status;
     }
 
    private:
+    const Job& job_;
+    StepContext& context_;
     ReferencedFiles files_;
-    const ReferencedSources inputs_;
-    Results results_;
+    SharedGroups groups_;
+    std::atomic<std::int64_t> input_records_ = 0;
   };
 
   explicit GroupLayer(Job job) : job_(std::move(job)) {}
@@ -275,8 +286,7 @@ class GroupLayer {
 
  private:
   absl::Status FormatInto(Results& results, PartText& text) const {
-    const std::function<bool()> stop = [] { return false; };
-    absl::Status status = results.Visit(0, stop, [&](const auto& key, const auto& value) {
+    absl::Status status = results.Visit([&](const auto& key, const auto& value) {
       return text.Add([&](std::string& out) { job_.Format(key, value, out); });
     });
     return status.ok() ? text.Flush() : status;

@@ -3,10 +3,12 @@
 // Merges sorted sections on all slots of a step. Upstream: layers of the engine. Downstream:
 // group_pieces.h, a piece for each slot at a time.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "jobs/api/program.h"
 #include "jobs/engine/merge/group_pieces.h"
 #include "jobs/engine/pieces/piece_order.h"
@@ -30,5 +32,25 @@ absl::Status MergeOnSlots(
     const GroupPieces::Sources& sources, StepContext& context,
     const std::function<absl::Status(const GroupPieces::Sources& piece, PieceTurn& turn)>& reduce,
     ReferencedFiles* files = nullptr);
+
+/// Sorted sections of files that a step has on disk, several for each consumer.
+struct SectionsOnDisk {
+  int num_consumers = 0;
+  std::size_t num_files = 0;  // with a section for a consumer
+  std::function<absl::StatusOr<GroupPieces::Sources>(int consumer)> open;
+  /// Writes what sources hold as one sorted section and returns its records.
+  std::function<absl::StatusOr<std::int64_t>(int consumer, const GroupPieces::Sources& sources,
+                                             RunSink& sink)>
+      merge;
+};
+
+/// Writes a section for each consumer, on all slots: of as many consumers as slots at a time, of
+/// fewer one after the other in pieces of the keys. Returns the records.
+///
+/// Errors: those of the files and of the sink; kCancelled.
+/// Bounds: as MergingSlots; of pieces as MergeOnSlots.
+/// Checked by: tests/unit/jobs/spill_test.cc.
+absl::StatusOr<std::int64_t> MergeSectionsOnSlots(const SectionsOnDisk& sections, RunSink& sink,
+                                                  StepContext& context);
 
 }  // namespace weir

@@ -1,13 +1,11 @@
 #include "jobs/engine/pairs/spilling_pairs.h"
 
 #include <algorithm>
-#include <atomic>
 #include <string_view>
 #include <utility>
 
+#include "jobs/engine/merge/merge_on_slots.h"
 #include "jobs/engine/pairs/sorted_pairs.h"
-#include "jobs/engine/pieces/piece_order.h"
-#include "jobs/engine/pieces/piece_sinks.h"
 #include "jobs/engine/sections/section_blocks.h"
 #include "jobs/engine/slots/slot_work.h"
 
@@ -124,23 +122,15 @@ absl::StatusOr<std::int64_t> SpillingPairs::Write(absl::Span<SpillingPairs* cons
   }
   absl::Status status = SpillAll(slots, context);
   if (!status.ok()) return status;
-  SharedRun run{sink};
-  std::atomic<std::int64_t> records = 0;
-  const auto write = [&](int consumer, PieceTurn& turn) -> absl::Status {
-    const absl::StatusOr<RunSources> sources = OpenSpilled(slots, consumer);
-    if (!sources.ok()) return sources.status();
-    PieceRunSink piece_sink(run, turn);
-    const absl::StatusOr<std::int64_t> written =
-        MergePairs(consumer, *sources, slots[0]->sort_key_of_, piece_sink, context);
-    if (!written.ok()) return written.status();
-    records += *written;
-    return piece_sink.Finish();
-  };
   std::size_t num_files = 0;
   for (const SpillingPairs* slot : slots) num_files += slot->spills_.num_files();
-  status = MakePieces(slots[0]->num_consumers_, context, write, MergingSlots(num_files, context));
-  if (!status.ok()) return status;
-  return records.load();
+  const SectionsOnDisk sections{slots[0]->num_consumers_, num_files,
+                                [&](int consumer) { return OpenSpilled(slots, consumer); },
+                                [&](int consumer, const RunSources& sources, RunSink& section) {
+                                  return MergePairs(consumer, sources, slots[0]->sort_key_of_,
+                                                    section, context);
+                                }};
+  return MergeSectionsOnSlots(sections, sink, context);
 }
 
 std::vector<GroupBuffer*> SpillingPairs::BuffersOf(absl::Span<SpillingPairs* const> slots) {

@@ -15,6 +15,7 @@
 #include "jobs/engine/sections/merged_sections.h"
 #include "jobs/engine/sections/section_blocks.h"
 #include "jobs/testing/memory_steps.h"
+#include "tests/unit/jobs/sorted_runs.h"
 
 namespace weir {
 namespace {
@@ -23,39 +24,12 @@ using testing::MemoryRun;
 using testing::MemorySource;
 using testing::RecordingContext;
 
-using Pair = std::pair<std::string, std::string>;
-using Groups = std::vector<std::pair<std::string, std::vector<std::string>>>;
-
-// Sorted sections of these pairs.
-std::vector<MemoryRun> RunsOf(std::vector<std::vector<Pair>> producers) {
-  std::vector<MemoryRun> runs;
-  for (std::vector<Pair>& pairs : producers) {
-    std::stable_sort(pairs.begin(), pairs.end(),
-                     [](const Pair& a, const Pair& b) { return a.first < b.first; });
-    MemoryRun& run = runs.emplace_back();
-    SectionWriter writer(run);
-    EXPECT_TRUE(writer.Begin(0).ok());
-    for (const Pair& pair : pairs) EXPECT_TRUE(writer.Add(pair.first, pair.second).ok());
-    EXPECT_TRUE(writer.Finish().ok());
-  }
-  return runs;
-}
-
-absl::Status ReadGroups(const GroupPieces::Sources& sources, Groups& groups) {
-  MergedSections merged(sources, [] { return false; });
-  while (merged.NextGroup()) {
-    groups.push_back({std::string(merged.key()), {}});
-    std::string_view value;
-    while (merged.NextValue(value)) groups.back().second.emplace_back(value);
-  }
-  return merged.status();
-}
-
-Groups AtOnce(const std::vector<MemoryRun>& runs) {
-  Groups groups;
-  EXPECT_TRUE(ReadGroups(SectionsOf(runs, 0), groups).ok());
-  return groups;
-}
+using testing::AtOnce;
+using testing::Groups;
+using testing::ManyPairs;
+using testing::Pair;
+using testing::ReadGroups;
+using testing::RunsOf;
 
 // The groups of all pieces, and how many those are.
 std::pair<Groups, int> InPieces(const std::vector<MemoryRun>& runs, std::int64_t held_bytes) {
@@ -67,17 +41,6 @@ std::pair<Groups, int> InPieces(const std::vector<MemoryRun>& runs, std::int64_t
   int num_pieces = 0;
   for (; pieces.Next(piece); ++num_pieces) EXPECT_TRUE(ReadGroups(piece, groups).ok());
   return {groups, num_pieces};
-}
-
-std::vector<Pair> ManyPairs(std::uint64_t seed, std::size_t count, std::uint64_t distinct,
-                            std::size_t value_bytes) {
-  std::mt19937_64 random(seed);
-  std::vector<Pair> pairs(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    pairs[i] = {std::to_string(random() % distinct), std::to_string(i)};
-    pairs[i].second.resize(value_bytes, 'v');
-  }
-  return pairs;
 }
 
 TEST(GroupPieces, CutsLargeSectionsAndKeepsGroupsWhole) {
