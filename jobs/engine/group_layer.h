@@ -110,13 +110,11 @@ class GroupLayer {
   /// What is reduced of some sections: groups, one after the other.
   class Results {
    public:
-    /// `files`: of the records that `inputs` refer to. Both outlive this.
+    /// `files`: of the records that `inputs` refer to. Both outlive this. stop(): as for
+    /// MergedSections.
     Results(const Job& job, const GroupPieces::Sources& inputs, const ReferencedFiles& files,
-            StepContext& context)
-        : job_(job),
-          files_(files),
-          merged_(
-              inputs, [&context] { return context.cancelled(); }, SortKeyOf(job)) {}
+            std::function<bool()> stop)
+        : job_(job), files_(files), merged_(inputs, std::move(stop), SortKeyOf(job)) {}
 
     std::int64_t input_records() const { return merged_.records(); }
 
@@ -163,7 +161,7 @@ class GroupLayer {
    public:
     /// `inputs` outlive this.
     StepResults(const Job& job, const GroupPieces::Sources& inputs, StepContext& context)
-        : job_(job), context_(context), groups_(inputs, &files_, context) {}
+        : job_(job), groups_(inputs, &files_, context) {}
 
     /// Requires: that all slots have ended.
     std::int64_t input_records() const { return input_records_; }
@@ -174,7 +172,7 @@ class GroupLayer {
     template <typename Take>
     absl::Status Visit(int slot, const std::function<bool()>& stop, Take&& take) {
       absl::Status status = groups_.Visit(slot, stop, [&](const GroupPieces::Sources& piece) {
-        Results results(job_, piece, files_, context_);
+        Results results(job_, piece, files_, stop);
         absl::Status visited = results.Visit(take);
         input_records_ += results.input_records();
         return visited;
@@ -184,7 +182,6 @@ class GroupLayer {
 
    private:
     const Job& job_;
-    StepContext& context_;
     ReferencedFiles files_;
     SharedGroups groups_;
     std::atomic<std::int64_t> input_records_ = 0;
@@ -255,9 +252,10 @@ class GroupLayer {
   absl::StatusOr<StepTotals> ReduceToPart(const ReduceOrder& order, PartSink& sink,
                                           StepContext& context) const {
     ReferencedFiles files;
+    const auto stop = [&context] { return context.cancelled(); };
     if (context.slots().num_slots() == 1) {
       const ReferencedSources inputs(order.inputs, files, context);
-      Results results(job_, inputs.sources(), files, context);
+      Results results(job_, inputs.sources(), files, stop);
       PartText text(sink);
       absl::Status status = FormatInto(results, text);
       if (status.ok()) status = files.CheckUnchanged();
@@ -270,7 +268,7 @@ class GroupLayer {
     absl::Status status = MergeOnSlots(
         order.inputs, context,
         [&](const GroupPieces::Sources& piece, PieceTurn& turn) {
-          Results results(job_, piece, files, context);
+          Results results(job_, piece, files, stop);
           PiecePartSink piece_sink(part, turn);
           PartText text(piece_sink, part.spare);
           absl::Status written = FormatInto(results, text);

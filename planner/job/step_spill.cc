@@ -18,6 +18,9 @@ constexpr double kInputBlockBytes = 1 << 20;
 constexpr double kSectionBlockBytes = 256 << 10;
 // The same of what is emitted for the next layer (LayeredProgram::kWorkBetweenChecks).
 constexpr double kEmittedRecords = 4096;
+// Pieces of what slots merge together for the next layer (shared_groups.h): an eighth, this at
+// most.
+constexpr double kSharedGroupsBytes = 128 << 20;
 // Of what a slot may have, pairs in place may take half.
 constexpr double kPartInPlace = 0.5;
 // Lengths of key and value in front of a record of up to 127 bytes each.
@@ -141,20 +144,20 @@ bool KeepsAll(const JobShape& shape, std::size_t layer, const WorkerProfile& wor
          IsVector(shape.layers[layer]) || shape.map_output_ratio.origin == Origin::kDefault;
 }
 
-// What a step that reduces layer - 1 emits for `layer`, on `streams` of its slots.
+// What a step that reduces layer - 1 emits for `layer`, on all slots.
 double EmittedSpillBytes(const JobShape& shape, std::size_t layer, const ClusterProfile& cluster,
-                         const WorkerProfile& worker, double made_bytes, double held_bytes,
-                         double streams) {
+                         const WorkerProfile& worker, double made_bytes, double held_bytes) {
   const LayerShape& next = shape.layers[layer];
+  const auto slots = static_cast<double>(worker.slots);
   SlotLoad slot;
-  slot.load = made_bytes / streams;
-  slot.room_bytes = std::max(0.0, static_cast<double>(worker.spill_above_bytes) - held_bytes) /
-                    static_cast<double>(worker.slots);
+  slot.load = made_bytes / slots;
+  slot.room_bytes =
+      std::max(0.0, static_cast<double>(worker.spill_above_bytes) - held_bytes) / slots;
   slot.record_bytes = RecordBytes(next);
   slot.largest_part = LargestPart(next, cluster);
   slot.block = kEmittedRecords * slot.record_bytes;
   slot.bytes_of = [](double bytes) { return bytes; };
-  return streams * (IsTable(next) ? TableFiles(slot) : PairFiles(slot)).bytes();
+  return slots * (IsTable(next) ? TableFiles(slot) : PairFiles(slot)).bytes();
 }
 
 }  // namespace
@@ -210,15 +213,17 @@ StepSpill ReduceSpill(const JobShape& shape, std::size_t layer, const ClusterPro
   const auto slots = static_cast<double>(worker.slots);
   const double bytes = input_bytes / reduced.stored_ratio;
   double spilled = 0;
-  double held = 0;
-  double streams = 1;
+  // Where slots share what is merged, pieces of it.
+  double held =
+      slots > 1 ? std::min(kSharedGroupsBytes, static_cast<double>(worker.spill_above_bytes) / 8)
+                : 0;
   const std::size_t next = layer + 1;
   const bool last = next == shape.layers.size();
   // So many slots read a section together where there are fewer than slots, on average.
   const double readers = std::clamp(std::ceil(bytes / num_inputs / kSectionBlockBytes), 1.0,
                                     std::max(1.0, slots / num_inputs));
   if (IsTable(reduced) && num_inputs == 1 && (last || readers == slots)) {
-    streams = slots;
+    held = 0;
     if (last) {
       SlotLoad slot;
       slot.load = bytes / readers;
@@ -246,12 +251,11 @@ StepSpill ReduceSpill(const JobShape& shape, std::size_t layer, const ClusterPro
     if (spilled == 0) {
       const double keys = slot.bytes_of(slot.load) / slot.record_bytes;
       held = tables * TableBytes(keys, slot.record_bytes);
-      streams = slots;
     }
   }
   if (!KeepsAll(shape, next, worker) && reduced.output_ratio.origin != Origin::kDefault) {
     const double made = input_bytes * reduced.output_ratio.value / shape.layers[next].stored_ratio;
-    spilled += EmittedSpillBytes(shape, next, cluster, worker, made, held, streams);
+    spilled += EmittedSpillBytes(shape, next, cluster, worker, made, held);
   }
   const Seconds busy_s = ReduceSeconds(reduced, input_bytes) / worker.compute_rate;
   return SpillOf(shape, layer + 1, worker, spilled, busy_s);

@@ -69,10 +69,11 @@ StepSpill MapSpill(const JobShape& shape, const ClusterProfile& cluster, WorkerI
 ///   nothing is known of keys that meet again. One section has no key twice: of it the last layer
 ///   sorts pairs, an inner one, where it has blocks for all slots, holds nothing; nor does who
 ///   reduces without Combine and merges files. Where another layer follows, what is emitted for it
-///   counts as of a mapper, in what memory the tables leave, all on one slot where it comes from a
-///   merge.
+///   counts as of a mapper, in what memory the tables leave, or, where slots share what is merged,
+///   its pieces.
 /// Source: as MapSpill, combine_layer.h (FoldInputs), combine_one_input.h, slot_sections.h,
-/// layered_program.h (ReduceAndMap). Requires: CheckJobShape; num_inputs >= 0. Thread-safety: pure.
+/// shared_groups.h, layered_program.h (ReduceAndMap). Requires: CheckJobShape; num_inputs >= 0.
+/// Thread-safety: pure.
 StepSpill ReduceSpill(const JobShape& shape, std::size_t layer, const ClusterProfile& cluster,
                       WorkerIndex worker, double input_bytes, double num_inputs);
 

@@ -1,5 +1,6 @@
 #include "jobs/engine/merge/merge_on_slots.h"
 
+#include <algorithm>
 #include <atomic>
 #include <optional>
 
@@ -7,6 +8,7 @@
 #include "jobs/engine/merge/bounded_pieces.h"
 #include "jobs/engine/pieces/piece_sinks.h"
 #include "jobs/engine/references/referenced_sources.h"
+#include "jobs/engine/sections/section_blocks.h"
 #include "jobs/engine/spill/slot_spills.h"
 
 namespace weir {
@@ -17,6 +19,13 @@ absl::Status MergeOnSlots(
     ReferencedFiles* files) {
   const std::int64_t most_bytes =
       context.memory_bytes() > 0 ? context.memory_bytes() / 4 : kGroupPiecesBytes;
+  return MergeOnSlots(sources, most_bytes, context, reduce, files);
+}
+
+absl::Status MergeOnSlots(
+    const GroupPieces::Sources& sources, std::int64_t most_bytes, StepContext& context,
+    const std::function<absl::Status(const GroupPieces::Sources& piece, PieceTurn& turn)>& reduce,
+    ReferencedFiles* files) {
   BoundedPieces pieces(sources, most_bytes, files, context);
   PieceTurns cuts;
   return MakePiecesUntil(context, [&](int piece, PieceTurn& turn) -> absl::StatusOr<bool> {
@@ -39,6 +48,17 @@ absl::Status MergeOnSlots(
   });
 }
 
+namespace {
+
+// Pieces are cut by one slot after the other, and only where two blocks of each file have room.
+bool IsBetterInPieces(const SectionsOnDisk& sections, std::int64_t most_bytes,
+                      StepContext& context) {
+  const auto held = static_cast<std::int64_t>(2 * kBlockFillBytes * sections.num_files);
+  return 2 * sections.num_consumers <= context.slots().num_slots() && held <= most_bytes / 2;
+}
+
+}  // namespace
+
 absl::StatusOr<std::int64_t> MergeSectionsOnSlots(const SectionsOnDisk& sections, RunSink& sink,
                                                   StepContext& context) {
   SharedRun run{sink};
@@ -52,7 +72,10 @@ absl::StatusOr<std::int64_t> MergeSectionsOnSlots(const SectionsOnDisk& sections
     return piece_sink.Finish();
   };
   absl::Status status;
-  if (sections.num_consumers >= context.slots().num_slots()) {
+  const std::int64_t most_bytes = context.spill_above_bytes() > 0
+                                      ? std::min(kGroupPiecesBytes, context.spill_above_bytes() / 8)
+                                      : kGroupPiecesBytes;
+  if (!IsBetterInPieces(sections, most_bytes, context)) {
     status = MakePieces(
         sections.num_consumers, context,
         [&](int consumer, PieceTurn& turn) {
@@ -64,10 +87,10 @@ absl::StatusOr<std::int64_t> MergeSectionsOnSlots(const SectionsOnDisk& sections
     for (int consumer = 0; status.ok() && consumer < sections.num_consumers; ++consumer) {
       const absl::StatusOr<GroupPieces::Sources> sources = sections.open(consumer);
       if (!sources.ok()) return sources.status();
-      status =
-          MergeOnSlots(*sources, context, [&](const GroupPieces::Sources& piece, PieceTurn& turn) {
-            return write(consumer, piece, turn);
-          });
+      status = MergeOnSlots(*sources, most_bytes, context,
+                            [&](const GroupPieces::Sources& piece, PieceTurn& turn) {
+                              return write(consumer, piece, turn);
+                            });
     }
   }
   if (!status.ok()) return status;

@@ -25,9 +25,16 @@ inline constexpr std::int64_t kGroupPiecesBytes = 256 << 20;
 /// which pieces hold whole; null: such blocks are damage.
 ///
 /// Errors: as MakePieces.
-/// Bounds: kGroupPiecesBytes and one block, whatever the number of slots: while pieces that are
-///   reduced take half of that, no further one is cut.
+/// Bounds: `most_bytes` and one block, whatever the number of slots: while pieces that are reduced
+///   take half of that, no further one is cut.
 /// Checked by: tests/unit/jobs/group_pieces_test.cc, piece_memory_test.cc.
+absl::Status MergeOnSlots(
+    const GroupPieces::Sources& sources, std::int64_t most_bytes, StepContext& context,
+    const std::function<absl::Status(const GroupPieces::Sources& piece, PieceTurn& turn)>& reduce,
+    ReferencedFiles* files = nullptr);
+
+/// The same for a step that holds nothing beside: with a quarter of its memory, or
+/// kGroupPiecesBytes.
 absl::Status MergeOnSlots(
     const GroupPieces::Sources& sources, StepContext& context,
     const std::function<absl::Status(const GroupPieces::Sources& piece, PieceTurn& turn)>& reduce,
@@ -44,11 +51,13 @@ struct SectionsOnDisk {
       merge;
 };
 
-/// Writes a section for each consumer, on all slots: of as many consumers as slots at a time, of
-/// fewer one after the other in pieces of the keys. Returns the records.
+/// Writes a section for each consumer, on all slots: consumers side by side, or, where that leaves
+/// half of the slots that have room idle, one after the other in pieces of the keys. Returns the
+/// records.
 ///
 /// Errors: those of the files and of the sink; kCancelled.
-/// Bounds: as MergingSlots; of pieces as MergeOnSlots.
+/// Bounds: as MergingSlots; pieces an eighth of what the step may hold before it puts something on
+///   disk, and what MakePieces says.
 /// Checked by: tests/unit/jobs/spill_test.cc.
 absl::StatusOr<std::int64_t> MergeSectionsOnSlots(const SectionsOnDisk& sections, RunSink& sink,
                                                   StepContext& context);

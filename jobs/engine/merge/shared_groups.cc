@@ -1,5 +1,6 @@
 #include "jobs/engine/merge/shared_groups.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "absl/status/statusor.h"
@@ -22,7 +23,9 @@ SharedGroups::SharedGroups(const GroupPieces::Sources& sources, ReferencedFiles*
     : sources_(sources),
       files_(files),
       context_(context),
-      most_bytes_(context.memory_bytes() > 0 ? context.memory_bytes() / 8 : kSharedGroupsBytes) {
+      most_bytes_(context.spill_above_bytes() > 0
+                      ? std::min(kSharedGroupsBytes, context.spill_above_bytes() / 8)
+                      : kSharedGroupsBytes) {
   const int num_slots = context.slots().num_slots();
   if (num_slots == 1) return;
   cut_.emplace(sources, most_bytes_, files, context);

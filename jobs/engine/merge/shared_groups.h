@@ -16,7 +16,7 @@
 
 namespace weir {
 
-/// What shared pieces take of a step whose memory has no limit.
+/// What shared pieces take at most.
 inline constexpr std::int64_t kSharedGroupsBytes = 128 << 20;
 
 /// Cuts sections into pieces of whole groups and deals these out to slots in turns. Which slot gets
@@ -32,8 +32,8 @@ class SharedGroups {
   /// such blocks are damage. All outlive this.
   SharedGroups(const GroupPieces::Sources& sources, ReferencedFiles* files, StepContext& context);
 
-  /// What pieces may take of the memory of the step: an eighth, or kSharedGroupsBytes where nobody
-  /// says how much that is.
+  /// What pieces may take: an eighth of what the step may hold before it puts something on disk,
+  /// kSharedGroupsBytes at most.
   std::int64_t memory_bytes() const { return cut_ ? most_bytes_ : 0; }
 
   /// Calls read(sources) for the pieces of the slot until it returns an error or stop() is true.

@@ -219,6 +219,66 @@ TEST(ReduceSpill, IsWhatReduceStepsPutOnDisk) {
   }
 }
 
+// A pair for each line, handed on as it came.
+struct HandOn {
+  using Reader = TextLines;
+  using Key = std::string;
+  using Value = std::string;
+  template <typename Emit>
+  void Map(std::string_view line, Emit& emit) {
+    emit(line, "12345678");
+  }
+  template <typename Emit>
+  void Map(std::string_view key, const Value& value, Emit& emit) {
+    emit(key, value);
+  }
+  template <typename Emit>
+  void Reduce(std::string_view key, GroupValues<Value>& values, Emit&& emit) const {
+    for (Value value; values.Next(value);) emit(key, value);
+  }
+  void Format(std::string_view key, const Value&, std::string& out) const {
+    out.append(key).append("\n");
+  }
+};
+
+TEST(ReduceSpill, IsWhatInnerLayersOfGroupsPutOnDisk) {
+  constexpr int kLines = 900'000;
+  constexpr int kMappers = 3;
+  std::vector<MemoryRun> runs;
+  double input_bytes = 0;
+  for (int j = 0; j < kMappers; ++j) {
+    auto program = MakeChainProgram(HandOn(), HandOn());
+    RecordingContext context(1);
+    const ScratchFile file(Lines(static_cast<std::uint64_t>(j), kLines / kMappers, 3e9));
+    runs.emplace_back();
+    ASSERT_TRUE(program->Map({{file.range()}, {1.0}}, runs.back(), context).ok());
+    input_bytes += BytesOf(runs.back());
+  }
+  JobShape shape;
+  shape.input_bytes = static_cast<planner::Bytes>(kLineBytes * kLines);
+  shape.map_output_ratio = {input_bytes / kLineBytes / kLines, planner::Origin::kSampled};
+  shape.layers.resize(2);
+  for (auto& layer : shape.layers) {
+    layer.record_bytes = {input_bytes / kLines, planner::Origin::kSampled};
+    layer.output_ratio = {1, planner::Origin::kSampled};
+  }
+  for (const auto& [slots, spill_above] :
+       {std::pair(1, 12 << 20), std::pair(1, 30 << 20), std::pair(2, 12 << 20),
+        std::pair(4, 30 << 20), std::pair(4, 48 << 20), std::pair(4, 128 << 20)}) {
+    auto program = MakeChainProgram(HandOn(), HandOn());
+    DiskContext context(slots, spill_above);
+    MemoryRun next;
+    ReduceOrder order;
+    order.inputs = testing::SectionsOf(runs, 0);
+    order.consumer_key_end = {1.0};
+    ASSERT_TRUE(program->ReduceToRun(std::move(order), next, context).ok());
+    const double said =
+        ReduceSpill(shape, 0, OneWorker(slots, spill_above), 0, input_bytes, kMappers).bytes;
+    EXPECT_NEAR(said, context.bytes(), 0.25 * context.bytes())
+        << slots << " slots, " << spill_above << " bytes";
+  }
+}
+
 TEST(MapSpill, IsWhatPairsInPlacePutOnDisk) {
   constexpr int kRecords = 600'000;
   std::mt19937_64 random(4);

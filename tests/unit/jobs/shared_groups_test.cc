@@ -167,6 +167,17 @@ TEST(SharedGroups, AllSlotsMapWhatAnInnerLayerReduces) {
   EXPECT_EQ(parts[0], parts[1]);
 }
 
+TEST(SharedGroups, LeaveMostOfALittleMemoryToTheLayerBehind) {
+  const auto program = MakeChainProgram(NumberLines(), CountOnSlots());
+  const ScratchFile file(ManyLines());
+  testing::JobCut cut = EvenCut({file.path()}, 2, 1, 3);
+  cut.inner_key_ends = {{1.0}};
+  testing::JobLog log;
+  log.spill_above = 64 << 20;
+  ASSERT_TRUE(testing::RunJob(*program, cut, log).ok());
+  EXPECT_EQ(log.num_spills, 0);
+}
+
 TEST(SharedGroups, NobodyWaitsForASlotWhoseReduceThrew) {
   const ScratchFile file(ManyLines());
   for (const char* const key : {"key1", "key25000", "key9999"}) {
@@ -180,7 +191,7 @@ TEST(SharedGroups, NobodyWaitsForASlotWhoseReduceThrew) {
 TEST(MergeSectionsOnSlots, FewConsumersAreMergedInPieces) {
   const std::vector<MemoryRun> runs = LargeRuns(3);
   const Groups all = AtOnce(runs);
-  for (const int num_consumers : {1, 2, 7}) {
+  for (const int num_consumers : {1, 2, 3, 7}) {
     RecordingContext context(4, 64 << 20);
     std::atomic<int> merges = 0;
     const SectionsOnDisk sections{
@@ -213,7 +224,7 @@ TEST(MergeSectionsOnSlots, FewConsumersAreMergedInPieces) {
       EXPECT_EQ(testing::ReadGroups(SectionsOf(one, consumer), groups), absl::OkStatus());
       EXPECT_EQ(groups, all);
     }
-    if (num_consumers < 4) {
+    if (num_consumers <= 2) {
       EXPECT_GT(merges, 4 * num_consumers);
     } else {
       EXPECT_EQ(merges, num_consumers);
