@@ -75,6 +75,9 @@ struct JobInfo {
   /// lines, or has state), a map step whose run is lost is made again as it was and never in parts,
   /// for those who lack their sections. Of a module it is taken as true (jobs/api/README.md).
   bool pairs_follow_from_record = true;
+  /// Whether a reduce step uses all slots of its worker. Where it has one script, as many workers
+  /// of one slot do more than one of many; `weir run` has them then.
+  bool reduces_on_slots = true;
 };
 
 /// One job. Implementations are stateless and thread-safe.

@@ -19,6 +19,7 @@ class FramedDefinition : public JobDefinition {
     // runs of the same.
     info_.rates = {25e-9, 1.5, {{25e-9, 0.1}}};
     info_.pairs_follow_from_record = false;
+    info_.reduces_on_slots = false;
   }
 
   const JobInfo& info() const override { return info_; }

@@ -18,6 +18,7 @@ class Definition : public JobDefinition {
     // runs of the same commands.
     info_.rates = {60e-9, 1.4, {{60e-9, 0.1}}};
     info_.pairs_follow_from_record = false;
+    info_.reduces_on_slots = false;
   }
 
   const JobInfo& info() const override { return info_; }

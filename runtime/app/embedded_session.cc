@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -46,6 +47,25 @@ struct EmbeddedWorker {
   std::unique_ptr<worker::WorkerDaemon> daemon;
 };
 
+// How a machine is divided. Slots of one worker share what lies in its memory, so that nothing has
+// to move (docs/adr/0066-an-embedded-run-is-one-worker.md).
+struct Division {
+  int workers;
+  int slots;
+};
+
+bool ReducesOnSlots(const client::JobOptions& job, const JobCatalog& catalog) {
+  const auto known = catalog.find(job.job);
+  const bool of_module = !job.module.empty();
+  return of_module || known == catalog.end() || known->second->info().reduces_on_slots;
+}
+
+Division Divide(const client::EmbeddedOptions& options, bool reduces_on_slots, int num_cores) {
+  if (options.workers > 0) return {options.workers, std::max(options.slots, 1)};
+  if (!reduces_on_slots) return {num_cores, std::max(options.slots, 1)};
+  return {1, options.slots > 0 ? options.slots : num_cores};
+}
+
 class EmbeddedSession {
  public:
   explicit EmbeddedSession(
@@ -84,7 +104,8 @@ class EmbeddedSession {
     sweeper_.reset();
   }
 
-  absl::Status Start(const client::EmbeddedOptions& options, const JobCatalog& catalog) {
+  absl::Status Start(const client::EmbeddedOptions& options, const client::JobOptions& job,
+                     const JobCatalog& catalog) {
     auto directory = worker::WorkDirectory::Claim(
         process_.storage, TemporaryDirectory(options.work_dir), absl::StrCat("run-", ::getuid()),
         absl::StrFormat("%016x", process_.random.Next()), worker::LeftRuns::kRemoved);
@@ -96,9 +117,9 @@ class EmbeddedSession {
     journal_ = *std::move(journal);
     if (!options.no_history) RecallShapes();
     if (absl::Status ready = StartMaster(catalog); !ready.ok()) return ready;
-    const int num_workers = options.workers > 0 ? options.workers : NumCores();
-    for (int i = 0; i < num_workers; ++i) {
-      if (absl::Status started = StartWorker(i, num_workers, options); !started.ok()) {
+    const Division division = Divide(options, ReducesOnSlots(job, catalog), NumCores());
+    for (int i = 0; i < division.workers; ++i) {
+      if (absl::Status started = StartWorker(i, division, options); !started.ok()) {
         return started;
       }
     }
@@ -149,7 +170,8 @@ class EmbeddedSession {
         [this](std::function<void(absl::Status)> answer) { master_->Start(std::move(answer)); });
   }
 
-  absl::Status StartWorker(int index, int num_workers, const client::EmbeddedOptions& options) {
+  absl::Status StartWorker(int index, const Division& division,
+                           const client::EmbeddedOptions& options) {
     auto& worker = *workers_.emplace_back(std::make_unique<EmbeddedWorker>());
     auto& loop = process_.loop;
     const std::string name = absl::StrCat("local-", index);
@@ -165,16 +187,16 @@ class EmbeddedSession {
     worker::WorkerOptions worker_options;
     worker_options.name = name;
     worker_options.work_dir = directory_->path();
-    worker_options.slots = options.slots;
+    worker_options.slots = division.slots;
     worker_options.memory_bytes = options.memory_bytes;
     worker_options.spill_above_bytes =
-        worker::SpillAbove(worker::AvailableMemoryHere(), 1.0 / num_workers);
+        worker::SpillAbove(worker::AvailableMemoryHere(), 1.0 / division.workers);
     worker_options.control_endpoint = absl::StrCat("embedded:", index);
     worker_options.data_endpoint = worker.server->endpoint();
     worker_options.handover_domain = "embedded";
     worker_options.version = client::kVersion;
     worker_options.runs_outlive = false;
-    worker_options.workers_on_machine = num_workers;
+    worker_options.workers_on_machine = division.workers;
     worker::TaskOptions task_options;
     task_options.environment = WholeEnvironment();
     if (zygote_.ok()) task_options.zygote = zygote_->get();
@@ -266,12 +288,13 @@ class EmbeddedSession {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<client::Session>> StartEmbeddedCluster(
-    const client::EmbeddedOptions& options, const JobCatalog& catalog,
+    const client::EmbeddedOptions& options, const client::JobOptions& job,
+    const JobCatalog& catalog,
     const std::function<absl::StatusOr<std::unique_ptr<worker::Zygote>>()>& start_zygote) {
   auto embedded = std::make_unique<EmbeddedSession>(start_zygote);
   EmbeddedSession& starting = *embedded;
   auto session = std::make_unique<KeptSession<EmbeddedSession>>(std::move(embedded));
-  if (absl::Status started = starting.Start(options, catalog); !started.ok()) return started;
+  if (absl::Status started = starting.Start(options, job, catalog); !started.ok()) return started;
   return std::unique_ptr<client::Session>(std::move(session));
 }
 

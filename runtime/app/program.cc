@@ -113,25 +113,26 @@ int RunUserCommand(const client::Command& command, const JobCatalog& catalog,
   }
   env::PosixStorage storage;
   env::KernelRandom random;
-  client::CommandHost host = {.out = std::cout,
-                              .err = std::cerr,
-                              .terminal = StderrTerminal(),
-                              .out_is_terminal = StdoutIsTerminal(),
-                              .working_directory = *working_directory,
-                              .user = UserAtHost(),
-                              .catalog = catalog,
-                              .storage = storage,
-                              .random = random,
-                              .now_micros = NowMicros,
-                              .ask_module = AskModule,
-                              .connect = ConnectToMaster,
-                              .start_embedded =
-                                  [&](const client::EmbeddedOptions& options) {
-                                    return StartEmbeddedCluster(options, catalog, start_zygote);
-                                  },
-                              .program = ProgramPath(),
-                              .unix_ms = UnixMillis,
-                              .hdfs_root = env::StateDirectory() + "/hdfs"};
+  client::CommandHost host = {
+      .out = std::cout,
+      .err = std::cerr,
+      .terminal = StderrTerminal(),
+      .out_is_terminal = StdoutIsTerminal(),
+      .working_directory = *working_directory,
+      .user = UserAtHost(),
+      .catalog = catalog,
+      .storage = storage,
+      .random = random,
+      .now_micros = NowMicros,
+      .ask_module = AskModule,
+      .connect = ConnectToMaster,
+      .start_embedded =
+          [&](const client::EmbeddedOptions& options, const client::JobOptions& job) {
+            return StartEmbeddedCluster(options, job, catalog, start_zygote);
+          },
+      .program = ProgramPath(),
+      .unix_ms = UnixMillis,
+      .hdfs_root = env::StateDirectory() + "/hdfs"};
   EndProcess(client::RunCommand(command, host));
 }
 

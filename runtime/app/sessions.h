@@ -21,10 +21,12 @@ absl::StatusOr<std::unique_ptr<client::Session>> ConnectToMaster(
     const client::MasterAddress& address);
 
 /// Starts master and workers on one loop, calls in process, runs handed over as files, and waits
-/// until all workers are registered. `start_zygote` is called before any thread is made; where it
+/// until all workers are registered. How many these are, where the options do not say, depends on
+/// the job. `start_zygote` is called before any thread is made; where it
 /// fails, tasks are executed. Errors: work directory, journal.
 absl::StatusOr<std::unique_ptr<client::Session>> StartEmbeddedCluster(
-    const client::EmbeddedOptions& options, const JobCatalog& catalog,
+    const client::EmbeddedOptions& options, const client::JobOptions& job,
+    const JobCatalog& catalog,
     const std::function<absl::StatusOr<std::unique_ptr<worker::Zygote>>()>& start_zygote);
 
 }  // namespace weir::app

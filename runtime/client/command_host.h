@@ -44,7 +44,9 @@ struct CommandHost {
   std::function<absl::StatusOr<v1::ModuleAnswer>(const v1::ModuleRequest&, absl::Duration)>
       ask_module;
   std::function<absl::StatusOr<std::unique_ptr<Session>>(const MasterAddress&)> connect;
-  std::function<absl::StatusOr<std::unique_ptr<Session>>(const EmbeddedOptions&)> start_embedded;
+  /// A cluster for this job.
+  std::function<absl::StatusOr<std::unique_ptr<Session>>(const EmbeddedOptions&, const JobOptions&)>
+      start_embedded;
   /// Absolute path of this program.
   std::string program = {};
   /// The wall clock, to tell people when something ends.

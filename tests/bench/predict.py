@@ -101,7 +101,7 @@ def run(args, job, source, home, folder):
     shutil.rmtree(out, ignore_errors=True)
     await_idle(args.await_idle)
     begin = time.monotonic()
-    done = subprocess.run([args.weir, "run", job, source, "-o", out, "--workers", "2", "-q", "--json", "--work-dir", folder,
+    done = subprocess.run([args.weir, "run", job, source, "-o", out, "--workers", "1", "--slots", "2", "-q", "--json", "--work-dir", folder,
                            *programs.JOB_FLAGS.get(job, [])],
                           env={**os.environ, "XDG_STATE_HOME": home}, capture_output=True, text=True, check=False)
     wall = time.monotonic() - begin

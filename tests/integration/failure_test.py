@@ -1,5 +1,6 @@
 """Everything ends: killed, crashed, hung and full - a named error in time, nothing left. Embedded runs."""
 import contextlib
+import json
 import os
 import random
 import resource
@@ -10,7 +11,7 @@ import sys
 import time
 
 import beside_each_other
-from faults import ENDING_S, KILL_GRACE_S, LEASE_S, SILENCE_S, FailureTest
+from faults import ENDING_S, KILL_GRACE_S, LEASE_S, SILENCE_S, STALLED_MEGABYTES, FailureTest
 from weir_process import BINARY, count_words, read_parts, task_pids, wait_for, write_words
 
 # Starts a command as a shell starts a job: in a group of its own, of which it says the number.
@@ -26,14 +27,53 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 class Embedded(FailureTest):
+    def workers_of_plan(self, *words):
+        result = self.weir("plan", *words, "--json")
+        self.assert_ok(result)
+        return len(json.loads(result.out)["workers"])
+
+    def threads_of_its_task(self, text, *flags):
+        """Of a job's only task, while it maps."""
+        client = self.start("run", "wordcount", text, "-o", self.path("out"), "--no-sample", "--work-dir", self.work, *flags)
+        task, = wait_for(lambda: self.tasks_reading(text, 1), 30, "its task reads the input")
+        threads = len(os.listdir(f"/proc/{task}/task"))
+        client.kill()
+        client.communicate()
+        wait_for(lambda: not task_pids(self.dir), 5, "the task is gone")
+        return threads
+
+    def test_one_worker_has_a_slot_a_core_unless_flags_or_scripts_say_otherwise(self):
+        text = self.path("text.txt")
+        write_words(text, STALLED_MEGABYTES)
+        cores = self.workers_of_plan("stream", text, "--set", "mapper=cat")
+        self.assertEqual(self.workers_of_plan("wordcount", text), 1)
+        self.assertEqual(self.workers_of_plan("wordcount", text, "--slots", "3"), 1)
+        self.assertEqual(self.workers_of_plan("wordcount", text, "--workers", "3"), 3)
+        self.assertEqual(self.workers_of_plan("stream", text, "--set", "mapper=cat", "--workers", "3"), 3)
+        one_slot = self.threads_of_its_task(text, "--workers", "1")
+        self.assertEqual(self.threads_of_its_task(text) - one_slot, cores - 1)
+        self.assertEqual(self.threads_of_its_task(text, "--slots", "3") - one_slot, 2)
+
     def test_task_crashes_and_nobody_else_is_there(self):
         client, tasks, out = self.start_stalled(workers=1)
         os.kill(tasks[0], signal.SIGSEGV)
         os.kill(tasks[0], signal.SIGCONT)
+        second = wait_for(lambda: set(self.tasks_reading(self.path("text.txt"), 1) or ()) - set(tasks), 30, "it is tried again")
+        os.kill(second.pop(), signal.SIGSEGV)
         result = self.end_in_time(client)
-        self.assert_fails(result, 1, "TASK_CRASHED", f"it was given {self.path('text.txt')} from byte 0 to ")
+        self.assert_fails(result, 1, "TASK_CRASHED", "so did another one before, of the same input",
+                          f"it was given {self.path('text.txt')} from byte 0 to ")
         self.assertRegex(result.err, "SIGSEGV|[Ss]egmentation")
         self.assert_nothing_left(out)
+
+    def test_a_task_that_is_killed_is_tried_once_more_where_nobody_else_is(self):
+        client, tasks, out = self.start_stalled(workers=1)
+        os.kill(tasks[0], signal.SIGKILL)
+        result = self.finish(client, 120)
+        self.assert_ok(result)
+        self.assertRegex(result.err, r"(?m)^worker local-0 failed: .*SIGKILL.*; the plan goes on \(0 steps done again\)$")
+        self.assert_counted(out, self.path("text.txt"))
+        self.assert_nothing_left()
 
     def test_a_task_that_is_killed_is_tried_on_another_worker(self):
         client, tasks, out = self.start_stalled()

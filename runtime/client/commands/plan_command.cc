@@ -49,7 +49,7 @@ int Plan(const PlanOptions& options, CommandHost& host) {
   if (!sound.ok()) return ReportCallError(sound, options.json, host);
   const auto module = AskModuleJob(options.job, host);
   if (!module.ok()) return ReportCallError(module.status(), options.json, host);
-  auto session = options.master.address.empty() ? host.start_embedded(options.embedded)
+  auto session = options.master.address.empty() ? host.start_embedded(options.embedded, options.job)
                                                 : host.connect(options.master);
   if (!session.ok()) return ReportCallError(session.status(), options.json, host);
   v1::DryRunRequest request;

@@ -264,7 +264,7 @@ RunEnd RunToTheEnd(const RunOptions& options, CommandHost& host,
   if (!before.ok()) return EndOfCall(before, options.json, host);
   const auto module = AskModuleJob(options.job, host);
   if (!module.ok()) return EndOfCall(module.status(), options.json, host);
-  auto session = options.master.address.empty() ? host.start_embedded(options.embedded)
+  auto session = options.master.address.empty() ? host.start_embedded(options.embedded, options.job)
                                                 : host.connect(options.master);
   if (!session.ok()) return EndOfCall(session.status(), options.json, host);
   if (options.end_with_stdin) (*session)->EndWithStdin();

@@ -40,8 +40,8 @@ struct MasterGrace {
 
 /// A cluster inside this process: one master, some workers.
 struct EmbeddedOptions {
-  int workers = 0;  // 0 = one per core
-  int slots = 1;
+  int workers = 0;  // 0 = one, or as many as cores for a job that does not reduce on slots
+  int slots = 0;    // 0 = as many as cores where nothing is said of workers, else one
   std::int64_t memory_bytes = 0;
   std::string work_dir;     // empty = $TMPDIR or /tmp
   bool no_history = false;  // neither use nor keep what runs taught

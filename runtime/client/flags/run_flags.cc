@@ -166,9 +166,10 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
 
 void AddEmbedded(CLI::App& command, EmbeddedOptions& embedded) {
   AddCount(command, "--workers", embedded.workers, 1, 256,
-           "Workers inside this process (default: one a core, as far as a CPU quota keeps "
-           "them busy)");
-  AddCount(command, "--slots", embedded.slots, 1, 1024, "Threads of each worker (default: 1)");
+           "Workers inside this process (default: 1; for jobs of scripts one a core)");
+  AddCount(command, "--slots", embedded.slots, 1, 1024,
+           "Threads of each worker (default: one a core, as far as a CPU quota keeps them busy; "
+           "with --workers, and for jobs of scripts, 1)");
   AddBytes(command, "--memory", embedded.memory_bytes,
            "Memory of each worker's task process; what it may put on disk goes there before "
            "(default: no limit, and to disk beyond 60% of what is free, divided by --workers)");

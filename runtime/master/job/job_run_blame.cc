@@ -192,7 +192,7 @@ bool JobRun::MendRun(const RunFault& fault) {
 bool JobRun::GoOnWithout(const BlameVerdict& verdict, planner::StepIndex failed) {
   const std::vector<std::string> left_out = blame_.LeftOut(RoomOfWorkers());
   const std::vector<planner::WorkerIndex> draining = DrainingWorkers();
-  bool changes = verdict.elsewhere;
+  bool changes = verdict.elsewhere || verdict.once_more;
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     const auto index = static_cast<planner::WorkerIndex>(w);
     const std::string& name = NameOf(index);

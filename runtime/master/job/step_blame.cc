@@ -27,6 +27,11 @@ std::string DiskOf(const std::string& worker, absl::Span<const DiskRoom> alive) 
   return found == alive.end() ? "" : found->disk;
 }
 
+bool IsAlive(const std::string& worker, absl::Span<const DiskRoom> alive) {
+  return std::any_of(alive.begin(), alive.end(),
+                     [&worker](const DiskRoom& room) { return room.worker == worker; });
+}
+
 bool OneMachine(const std::string& disk, const std::string& other) {
   return !disk.empty() && disk == other;
 }
@@ -155,8 +160,9 @@ BlameVerdict StepBlame::DiskFull(v1::JobError error, absl::Span<const DiskRoom> 
 }
 
 // Two of one machine that hear the same word of their code may both have it from that machine.
-bool StepBlame::Confirms(const Ending& now, const Ending& before) {
-  if (now.worker == before.worker || before.refuted) return false;
+bool StepBlame::Confirms(const Ending& now, const Ending& before, bool nobody_else) {
+  if (before.refuted) return false;
+  if (now.worker == before.worker && !(nobody_else && now.died && before.died)) return false;
   if (!now.died && OneMachine(now.disk, before.disk)) return false;
   return SameInput(before.input, now.input);
 }
@@ -169,12 +175,16 @@ BlameVerdict StepBlame::OfWorkerOrJob(v1::JobError error, const StepInput& input
                       .step = error.step(),
                       .input = input,
                       .died = FaultOf(error) == Fault::kCrash};
-  const auto before =
-      std::find_if(endings_.begin(), endings_.end(),
-                   [&ending](const Ending& earlier) { return Confirms(ending, earlier); });
+  const bool nobody_else = !AnyBeside(ending.worker, alive);
+  const auto before = std::find_if(endings_.begin(), endings_.end(), [&](const Ending& earlier) {
+    return Confirms(ending, earlier, nobody_else);
+  });
   if (before != endings_.end()) {
     if (ending.died && before->died) {
-      error.set_message(absl::StrCat(error.message(), "; so did that of worker ", before->worker,
+      error.set_message(absl::StrCat(error.message(), "; so did ",
+                                     before->worker == ending.worker
+                                         ? "another one"
+                                         : absl::StrCat("that of worker ", before->worker),
                                      " before, of the same input"));
     }
     return {.error = std::move(error)};
@@ -184,8 +194,11 @@ BlameVerdict StepBlame::OfWorkerOrJob(v1::JobError error, const StepInput& input
                    [&ending](const Ending& earlier) { return earlier.worker == ending.worker; });
   endings_.push_back(ending);
   if (!GoesOnAfterOneMore(now)) return {.error = std::move(error)};
-  if (moves == StepMoves::kAlone && first_there && AnyBeside(error.worker(), alive)) {
+  if (moves == StepMoves::kAlone && first_there && !nobody_else) {
     return {.plan_again = true, .elsewhere = true, .error = std::move(error)};
+  }
+  if (nobody_else && ending.died && !given_plan_ && IsAlive(ending.worker, alive)) {
+    return {.plan_again = true, .once_more = moves != StepMoves::kNever, .error = std::move(error)};
   }
   const bool again = LeaveOut(error.worker(), alive);
   return {.plan_again = again, .error = std::move(error)};

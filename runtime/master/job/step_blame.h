@@ -52,6 +52,8 @@ struct BlameVerdict {
   bool plan_again = false;
   /// It is enough that another worker runs the step that failed.
   bool elsewhere = false;
+  /// It is enough that its worker, the only one, runs the step again.
+  bool once_more = false;
   v1::JobError error;
   /// Workers whose disks are full, new among those left out: nothing brings them back.
   std::vector<std::string> without_room = {};
@@ -61,10 +63,10 @@ struct BlameVerdict {
 ///
 /// - A worker's work directory that is full, fails or is lost, a run that it cannot read any more,
 ///   and its silence where it keeps its lease, are that worker's fault: the job goes on without it.
-/// - A task process that dies may be either's. It gets one more try on another worker; where that
-///   dies of input that it shares with the first, or nobody else is there, it is the job's. A
-///   worker is left out when its tasks die a second time, or at once where a step cannot be moved
-///   alone.
+/// - A task process that dies may be either's. It gets one more try on another worker, or where it
+///   was if nobody else is there; where that dies of input that it shares with the first, it is the
+///   job's. A worker is left out when its tasks die a second time, or at once where a step cannot
+///   be moved alone.
 /// - What the job's code says of itself or of a record (USER_ERROR, BAD_RECORD) may be either's as
 ///   well: its machine may lack an interpreter, or its memory be bad. Where the step can be moved
 ///   and another machine is there, it counts as a task that died, and it is the job's only once a
@@ -114,7 +116,7 @@ class StepBlame {
     bool refuted = false;
   };
   static Fault FaultOf(const v1::JobError& error);
-  static bool Confirms(const Ending& now, const Ending& before);
+  static bool Confirms(const Ending& now, const Ending& before, bool nobody_else);
   BlameVerdict DiskFull(v1::JobError error, absl::Span<const DiskRoom> alive);
   BlameVerdict OfWorkerOrJob(v1::JobError error, const StepInput& input,
                              absl::Span<const DiskRoom> alive, MonoTime now, StepMoves moves);

@@ -44,15 +44,15 @@ PIPELINES = {
 }
 
 
-def weir(args, job, source, folder, name="weir", shape=("--workers", "2")):
+def weir(args, job, source, folder, name="weir", shape=("--workers", "1", "--slots", "2")):
     output = os.path.join(folder, name + ".out")
     return Program(name, [args.weir, "run", job, source, "-o", output, "--overwrite", "--quiet", "--no-history",
                           "--work-dir", folder, *shape, *JOB_FLAGS.get(job, [])], output)
 
 
-def weir_of_slots(args, job, source, folder):
-    """The same with both threads in one worker, which should be as good (report.py)."""
-    return weir(args, job, source, folder, "slots", ("--workers", "1", "--slots", "2"))
+def weir_of_workers(args, job, source, folder):
+    """The same with both threads in workers of their own, which should be no better (report.py)."""
+    return weir(args, job, source, folder, "workers", ("--workers", "2", "--slots", "1"))
 
 
 def limit(args, job, source, folder):

@@ -90,9 +90,9 @@ def verdicts(inputs, bars):
             yield (name, f"CPU at most {bar} times the limit program's",
                    f"{got:.2f}" if limit else "not measured: no limit program was built", bool(limit) and got <= bar)
         rows.pop("limit", None)
-        if slots := rows.pop("slots", None):
+        if workers := rows.pop("workers", None):
             for what, unit in (("cpu", "CPU"), ("wall", "wall time")):
-                got = 1 / slots[f"weir_to_it_{what}"]["median"]
+                got = workers[f"weir_to_it_{what}"]["median"]
                 yield (name, f"one worker of two slots: at most {SLOTS_BAR} of the {unit} of two workers", f"{got:.2f}", got <= SLOTS_BAR)
         for other, row in rows.items():
             if other == "weir":

@@ -19,8 +19,8 @@ class ScriptedMasterTest : public CommandHostTest {
     host_.connect = [this](const MasterAddress&) -> absl::StatusOr<std::unique_ptr<Session>> {
       return std::make_unique<ScriptedSession>(loop_, master_);
     };
-    host_.start_embedded =
-        [this](const EmbeddedOptions&) -> absl::StatusOr<std::unique_ptr<Session>> {
+    host_.start_embedded = [this](const EmbeddedOptions&,
+                                  const JobOptions&) -> absl::StatusOr<std::unique_ptr<Session>> {
       return std::make_unique<ScriptedSession>(loop_, master_);
     };
   }

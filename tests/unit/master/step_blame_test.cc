@@ -213,7 +213,7 @@ TEST(StepBlameTest, WhereAStepCanMoveAloneItsWorkerStaysUntilItCrashesAgain) {
           .plan_again)
       << "the same input on two";
   BlameOfOneMoment alone(false);
-  EXPECT_FALSE(alone.Failed(crash, kFirstHalf, Workers(1), StepMoves::kAlone).plan_again);
+  EXPECT_TRUE(alone.Failed(crash, kFirstHalf, Workers(1), StepMoves::kAlone).once_more);
 }
 
 v1::JobError Word(const std::string& worker, std::string_view code = job_error::kUserError) {
@@ -351,16 +351,28 @@ TEST(StepBlameTest, CrashesOfOtherInputsAreCounted) {
   EXPECT_FALSE(blame.Failed(Error(job_error::kTaskCrashed, "d"), {}, workers).plan_again);
 }
 
-TEST(StepBlameTest, WhereNobodyElseIsACrashEndsTheJobAtOnce) {
-  BlameOfOneMoment blame(false);
-  const BlameVerdict verdict =
-      blame.Failed(Error(job_error::kTaskCrashed, "a"), kFirstHalf, Workers(1));
-  EXPECT_FALSE(verdict.plan_again);
-  EXPECT_THAT(verdict.error.message(), Not(HasSubstr("of the same input")));
+TEST(StepBlameTest, WhereNobodyElseIsATaskThatDiedIsTriedOnceMoreThere) {
+  const v1::JobError crash = Error(job_error::kTaskCrashed, "a");
+  for (const StepMoves moves : {StepMoves::kNever, StepMoves::kWithPlan}) {
+    BlameOfOneMoment blame(false);
+    BlameVerdict verdict = blame.Failed(crash, kFirstHalf, Workers(1), moves);
+    EXPECT_TRUE(verdict.plan_again);
+    EXPECT_FALSE(verdict.elsewhere);
+    EXPECT_EQ(verdict.once_more, moves == StepMoves::kWithPlan) << "a loop begins anew";
+    EXPECT_THAT(blame.LeftOut(Workers(1)), IsEmpty());
+    EXPECT_TRUE(blame.Failed(crash, kSecondHalf, Workers(1), moves).plan_again) << "other input";
+    verdict = blame.Failed(crash, kFirstHalf, Workers(1), moves);
+    EXPECT_FALSE(verdict.plan_again);
+    EXPECT_THAT(verdict.error.message(), HasSubstr("so did another one before, of the same input"));
+  }
   BlameOfOneMoment of_two(false);
   ASSERT_TRUE(of_two.Failed(FullDisk("b"), kReduce, Workers(2)).plan_again);
-  EXPECT_FALSE(of_two.Failed(Error(job_error::kTaskCrashed, "a"), kReduce, Workers(2)).plan_again)
-      << "the other one has no room";
+  EXPECT_TRUE(of_two.Failed(crash, kReduce, Workers(2)).plan_again) << "the other one has no room";
+  EXPECT_FALSE(of_two.Failed(crash, kReduce, Workers(2)).plan_again);
+  BlameOfOneMoment of_none(false);
+  EXPECT_FALSE(of_none.Failed(crash, kReduce, Workers(0)).plan_again) << "it is gone as well";
+  BlameOfOneMoment given(true);
+  EXPECT_FALSE(given.Failed(crash, kReduce, Workers(1)).plan_again);
 }
 
 TEST(StepBlameTest, StepsWithoutFilesAreTheSameByTheirKind) {
