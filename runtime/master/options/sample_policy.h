@@ -22,15 +22,16 @@ struct SamplePolicy {
   double slow_fraction_max = 0.1;
   double fraction = 0.01;
   /// More than that fraction where it takes this much to tell rates from overheads.
-  std::int64_t worker_bytes_min = 4 << 20;
+  std::int64_t slot_bytes_min = 4 << 20;
   double fraction_max = 0.05;
-  /// Places of the input that a worker's sample is read from.
-  int places_per_worker = 4;
+  /// Places of the input that a slot's sample is read from.
+  int places_per_slot = 4;
   /// The same where a combiner finds keys again: text is about one thing for some pages, so that
   /// few places have too few of its words.
-  int places_per_worker_of_keys = 40;
-  /// Places of what is read once more and several times over. Opening one takes as long as mapping
-  /// some kilobytes, which is much of what a job takes that combines nothing: it reads one place.
+  int places_per_slot_of_keys = 40;
+  /// Places, of a slot, of what is read once more and several times over. Opening one takes as long
+  /// as mapping some kilobytes, which is much of what a job takes that combines nothing: it reads
+  /// one place.
   int places_again = 4;
   std::int64_t bytes_max = 64 << 20;
   /// The sample is given up when it takes longer; the job is then planned without.

@@ -59,7 +59,9 @@ std::optional<SampleDesign> Planning::DesignOf(const JobDefinition& job, bool co
   const SamplePolicy policy = PolicyFor(
       options_.sampling, job.info().rates,
       {input.total_bytes, /*across_hosts=*/!workers.empty() && !SameHost(workers), combines});
-  return DesignSample(input, workers.size(), policy);
+  int slots = 1;
+  for (const RegisteredWorker& worker : workers) slots = std::max(slots, worker.profile.slots());
+  return DesignSample(input, workers.size(), slots, policy);
 }
 
 void Planning::LookInstead(const JobRates& rates, const InputList& input) {

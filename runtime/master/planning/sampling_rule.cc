@@ -28,7 +28,7 @@ SamplePolicy PolicyFor(SamplePolicy policy, const JobRates& rates, const Sampled
     policy.fraction_max = std::max(policy.fraction_max, policy.slow_fraction_max);
   }
   if (job.combines) {
-    policy.places_per_worker = policy.places_per_worker_of_keys;
+    policy.places_per_slot = policy.places_per_slot_of_keys;
   } else {
     policy.places_again = 1;
   }

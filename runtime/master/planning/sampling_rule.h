@@ -20,7 +20,7 @@ struct SampledJob {
 };
 
 /// Returns `policy` as it holds for a job of these rates: `input_bytes_min`, `fraction_max`,
-/// `places_per_worker` and `places_again` are those of its kind.
+/// `places_per_slot` and `places_again` are those of its kind.
 /// Source: docs/prediction.md, "Where a predicted time comes from".
 /// Checked by: tests/unit/master/sampling_rule_test.cc.
 SamplePolicy PolicyFor(SamplePolicy policy, const JobRates& rates, const SampledJob& job);

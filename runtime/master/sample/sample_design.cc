@@ -34,20 +34,21 @@ struct Pieces {
 
 }  // namespace
 
-std::optional<SampleDesign> DesignSample(const InputList& input, std::size_t num_workers,
+std::optional<SampleDesign> DesignSample(const InputList& input, std::size_t num_workers, int slots,
                                          const SamplePolicy& policy) {
   if (!policy.enabled || num_workers == 0) return std::nullopt;
   if (input.total_bytes < policy.input_bytes_min) return std::nullopt;
   const auto part = [&input](double fraction) {
     return static_cast<std::int64_t>(fraction * static_cast<double>(input.total_bytes));
   };
-  const std::int64_t telling = std::min(
-      static_cast<std::int64_t>(num_workers) * policy.worker_bytes_min, part(policy.fraction_max));
   const auto workers = static_cast<std::int64_t>(num_workers);
+  const std::int64_t telling =
+      std::min(workers * slots * policy.slot_bytes_min, part(policy.fraction_max));
   const std::int64_t worker_bytes =
       std::min(std::max(part(policy.fraction), telling), policy.bytes_max) / workers;
-  const std::int64_t of_worker = std::min<std::int64_t>(
-      policy.places_per_worker, std::max<std::int64_t>(kPlacesMin, worker_bytes / kPlaceBytesMin));
+  const std::int64_t of_worker =
+      std::min<std::int64_t>(std::int64_t{slots} * policy.places_per_slot,
+                             std::max<std::int64_t>(kPlacesMin, worker_bytes / kPlaceBytesMin));
   const std::int64_t places = workers * of_worker;
   const std::int64_t stratum = input.total_bytes / places;
   const std::int64_t bytes = worker_bytes / of_worker;
@@ -57,7 +58,8 @@ std::optional<SampleDesign> DesignSample(const InputList& input, std::size_t num
   Pieces small{std::vector<std::vector<v1::InputRange>>(num_workers), small_bytes * places, 0};
   Pieces large{std::vector<std::vector<v1::InputRange>>(num_workers),
                (bytes - small_bytes) * places, 0};
-  const std::int64_t places_again = std::clamp<std::int64_t>(policy.places_again, 1, of_worker);
+  const std::int64_t places_again =
+      std::clamp<std::int64_t>(std::int64_t{slots} * policy.places_again, 1, of_worker);
   const std::int64_t again_bytes = small_bytes * of_worker / places_again;
   Pieces again{std::vector<std::vector<v1::InputRange>>(num_workers),
                again_bytes * workers * places_again, 0};

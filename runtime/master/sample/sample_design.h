@@ -23,17 +23,17 @@ struct SampleDesign {
   std::vector<std::vector<v1::InputRange>> again;
 };
 
-/// Spreads the sample over the input: as many places a worker as the policy says, each anywhere in
+/// Spreads the sample over the input: as many places a slot as the policy says, each anywhere in
 /// its own one of as many equal strata, a fifth for the small sample and the rest for the large
 /// one. The input is cut into as many equal parts as there are workers, and each samples its own,
 /// as mappers will read it: what differs between the parts, differs between the workers of the
-/// sample.
+/// sample. Each is taken to have `slots` of them.
 ///
 /// A packed file has one reader, from its first byte: it is taken whole where a border of a place
 /// falls near it, as long as all of them stay within the sample's size. Returns nothing when the
 /// policy says no, or when that leaves less than half of the sample. Checked by:
 /// tests/unit/master/sample_design_test.cc.
-std::optional<SampleDesign> DesignSample(const InputList& input, std::size_t num_workers,
+std::optional<SampleDesign> DesignSample(const InputList& input, std::size_t num_workers, int slots,
                                          const SamplePolicy& policy);
 
 /// Enough for a record of most jobs, and read in no time.

@@ -37,7 +37,7 @@ struct Tried {
 };
 
 Tried SampleOfTwoLayers(bool same_host) {
-  const auto design = DesignSample(Files({{"/a", 1'000'000'000}}), 1, {});
+  const auto design = DesignSample(Files({{"/a", 1'000'000'000}}), 1, 1, {});
   SampleScale scale = OneWorker(2);
   scale.combines = true;
   scale.same_host = same_host;

@@ -45,7 +45,7 @@ v1::StepResult Done(const v1::StepOrder& order, bool refers_to_input) {
 }
 
 v1::JobShapeLearned Conclude(bool refers_to_input) {
-  const auto design = DesignSample(Files({{"/a", 1'000'000'000}}), 1, {});
+  const auto design = DesignSample(Files({{"/a", 1'000'000'000}}), 1, 1, {});
   SampleScale scale = OneWorker(1);
   scale.map_overhead_s = kOverheadS;
   scale.reduce_overhead_s = kOverheadS;

@@ -69,7 +69,7 @@ constexpr double kInputBytes = 1e9;
 v1::JobShapeLearned Conclude(const Model& model, int num_layers,
                              std::vector<InputFile> files = {{"/a", 1'000'000'000}},
                              double files_per_slot = 1) {
-  const auto design = DesignSample(Files(std::move(files)), 2, {});
+  const auto design = DesignSample(Files(std::move(files)), 2, 1, {});
   SampleMachine machine(*design, {num_layers,
                                   model.compute_rates,
                                   1e-3,

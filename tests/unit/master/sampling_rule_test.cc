@@ -62,10 +62,10 @@ TEST(SamplingRuleTest, AWrongPlanCostsMoreAcrossHosts) {
 
 TEST(SamplingRuleTest, CombinersAreSampledInManyPlacesAndOthersReadOneAgain) {
   const SamplePolicy of_keys = PolicyFor({}, FastRates(), {kMega, false, /*combines=*/true});
-  EXPECT_EQ(of_keys.places_per_worker, 40);
+  EXPECT_EQ(of_keys.places_per_slot, 40);
   EXPECT_EQ(of_keys.places_again, 4);
   const SamplePolicy of_pairs = PolicyFor({}, FastRates(), {kMega});
-  EXPECT_EQ(of_pairs.places_per_worker, 4);
+  EXPECT_EQ(of_pairs.places_per_slot, 4);
   EXPECT_EQ(of_pairs.places_again, 1);
 }
 
