@@ -52,7 +52,7 @@ namespace weir {
 ///   again. (In a chain the results of a layer reach the next in no particular order.)
 /// Bounds: StepContext::spill_above_bytes for the pairs that a step emits, beyond which they go to
 ///   disk, sorted (spilling_pairs.h). Reducing holds one block per producer, however large a group
-///   is, and on several slots what MergeOnSlots says.
+///   is, and on several slots what MergeOnSlots or SharedGroups says.
 /// Checked by: tests/unit/jobs/group_layer_test.cc, layered_program_test.cc.
 template <typename Job>
 class GroupLayer {
