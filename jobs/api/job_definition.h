@@ -76,7 +76,8 @@ struct JobInfo {
   /// for those who lack their sections. Of a module it is taken as true (jobs/api/README.md).
   bool pairs_follow_from_record = true;
   /// Whether a reduce step uses all slots of its worker. Where it has one script, as many workers
-  /// of one slot do more than one of many; `weir run` has them then.
+  /// of one slot do more than one of many; `weir run` has them then. Of a module it is not asked:
+  /// true.
   bool reduces_on_slots = true;
 };
 

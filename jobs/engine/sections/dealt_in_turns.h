@@ -24,7 +24,7 @@ namespace weir {
 /// Bounds: kAheadMax items for each reader, and the one that it has.
 /// Blocking: a reader waits for who reads, and for one that has kAheadMax items to take or to go,
 ///   so all must be there at the same time.
-/// Checked by: tests/unit/jobs/shared_section_test.cc.
+/// Checked by: tests/unit/jobs/shared_section_test.cc, shared_groups_test.cc.
 template <typename Item>
 class DealtInTurns {
  public:

@@ -27,7 +27,7 @@ struct SampleDesign {
 /// its own one of as many equal strata, a fifth for the small sample and the rest for the large
 /// one. The input is cut into as many equal parts as there are workers, and each samples its own,
 /// as mappers will read it: what differs between the parts, differs between the workers of the
-/// sample. Each is taken to have `slots` of them.
+/// sample. `slots`: of each worker.
 ///
 /// A packed file has one reader, from its first byte: it is taken whole where a border of a place
 /// falls near it, as long as all of them stay within the sample's size. Returns nothing when the

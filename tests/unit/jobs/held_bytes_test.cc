@@ -17,8 +17,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "jobs/api/readers.h"
-#include "jobs/engine/group_values.h"
 #include "jobs/engine/make_program.h"
 #include "jobs/engine/pairs/group_buffer.h"
 #include "jobs/engine/sections/section_blocks.h"
@@ -26,6 +24,7 @@
 #include "jobs/testing/in_process_job.h"
 #include "planner/job/step_spill.h"
 #include "tests/unit/jobs/count_lines.h"
+#include "tests/unit/jobs/sort_lines.h"
 #include "tests/unit/jobs/sort_records.h"
 
 namespace weir {
@@ -220,24 +219,11 @@ TEST(ReduceSpill, IsWhatReduceStepsPutOnDisk) {
 }
 
 // A pair for each line, handed on as it came.
-struct HandOn {
-  using Reader = TextLines;
-  using Key = std::string;
-  using Value = std::string;
-  template <typename Emit>
-  void Map(std::string_view line, Emit& emit) {
-    emit(line, "12345678");
-  }
+struct HandOn : testing::SortLines {
+  using SortLines::Map;
   template <typename Emit>
   void Map(std::string_view key, const Value& value, Emit& emit) {
     emit(key, value);
-  }
-  template <typename Emit>
-  void Reduce(std::string_view key, GroupValues<Value>& values, Emit&& emit) const {
-    for (Value value; values.Next(value);) emit(key, value);
-  }
-  void Format(std::string_view key, const Value&, std::string& out) const {
-    out.append(key).append("\n");
   }
 };
 

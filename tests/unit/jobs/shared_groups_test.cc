@@ -19,13 +19,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "jobs/api/readers.h"
 #include "jobs/engine/group_values.h"
 #include "jobs/engine/make_program.h"
 #include "jobs/engine/merge/merge_on_slots.h"
 #include "jobs/engine/slots/slot_work.h"
 #include "jobs/testing/in_process_job.h"
 #include "tests/unit/jobs/count_lines.h"
+#include "tests/unit/jobs/sort_lines.h"
 #include "tests/unit/jobs/sorted_runs.h"
 
 namespace weir {
@@ -108,24 +108,13 @@ TEST(SharedGroups, WhatASlotDoesNotTakeStopsNobody) {
 }
 
 // Lines "key rest": a pair for each line, of the key and how many lines it had before.
-struct NumberLines {
-  using Reader = TextLines;
-  using Key = std::string;
-  using Value = std::string;
-  template <typename Emit>
-  void Map(std::string_view line, Emit& emit) {
-    const std::size_t space = line.find(' ');
-    emit(line.substr(0, space), std::string(line.substr(space + 1)));
-  }
+struct NumberLines : testing::SortLines {
   template <typename Emit>
   void Reduce(std::string_view key, GroupValues<Value>& values, Emit&& emit) const {
     if (key == throws_at) throw std::runtime_error("not that one");
     Value value;
     for (int i = 0; values.Next(value); ++i)
       emit(std::string(key) + "-" + std::to_string(i), value);
-  }
-  void Format(std::string_view key, const Value& value, std::string& out) const {
-    absl::StrAppend(&out, std::string(key), " ", value, "\n");
   }
   std::string throws_at;
 };
@@ -181,7 +170,7 @@ TEST(SharedGroups, LeaveMostOfALittleMemoryToTheLayerBehind) {
 TEST(SharedGroups, NobodyWaitsForASlotWhoseReduceThrew) {
   const ScratchFile file(ManyLines());
   for (const char* const key : {"key1", "key25000", "key9999"}) {
-    const auto program = MakeChainProgram(NumberLines{.throws_at = key}, CountOnSlots());
+    const auto program = MakeChainProgram(NumberLines{{}, key}, CountOnSlots());
     testing::JobCut cut = EvenCut({file.path()}, 2, 1, 4);
     cut.inner_key_ends = {{1.0}};
     EXPECT_THROW(static_cast<void>(testing::RunJob(*program, cut)), std::runtime_error);

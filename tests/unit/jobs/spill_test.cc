@@ -18,15 +18,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "jobs/api/readers.h"
 #include "jobs/api/step_error.h"
-#include "jobs/engine/group_values.h"
 #include "jobs/engine/make_program.h"
 #include "jobs/engine/sections/merged_sections.h"
 #include "jobs/engine/sections/section_blocks.h"
 #include "jobs/engine/spill/slot_spills.h"
 #include "jobs/testing/in_process_job.h"
 #include "tests/unit/jobs/count_lines.h"
+#include "tests/unit/jobs/sort_lines.h"
 #include "tests/unit/jobs/sort_records.h"
 
 namespace weir {
@@ -39,6 +38,7 @@ using testing::JobLog;
 using testing::LinesOfCount;
 using testing::RecordingContext;
 using testing::ScratchFile;
+using testing::SortLines;
 using testing::SortRecords;
 
 struct CountLinesByLength : CountLines {
@@ -56,25 +56,6 @@ struct JoinRests : CountLines {
     emit(line.substr(0, space), std::string(line.substr(space + 1)) + ",");
   }
   void Combine(Value& into, const Value& from) const { into += from; }
-  void Format(std::string_view key, const Value& value, std::string& out) const {
-    absl::StrAppend(&out, std::string(key), " ", value, "\n");
-  }
-};
-
-struct SortLines {
-  using Reader = TextLines;
-  using Key = std::string;
-  using Value = std::string;
-  template <typename Emit>
-  void Map(std::string_view line, Emit& emit) {
-    const std::size_t space = line.find(' ');
-    emit(line.substr(0, space), std::string(line.substr(space + 1)));
-  }
-  template <typename Emit>
-  void Reduce(std::string_view key, GroupValues<Value>& values, Emit&& emit) const {
-    Value value;
-    while (values.Next(value)) emit(key, value);
-  }
   void Format(std::string_view key, const Value& value, std::string& out) const {
     absl::StrAppend(&out, std::string(key), " ", value, "\n");
   }
