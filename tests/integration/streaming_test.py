@@ -438,7 +438,7 @@ sys.stderr.write("reporter:status:nearly there\\n")
         first = scripts()
         os.kill(min(tasks()), signal.SIGKILL)
         # It is tried once more, by another one.
-        wait_for(lambda: scripts() and not scripts() & first, 20, "scripts run again")
+        wait_for(lambda: (now := scripts()) and not now & first, 20, "scripts run again")
         os.kill(min(tasks()), signal.SIGKILL)
         self.assert_fails(self.finish(process), 1, "SIGKILL", "so did another one before")
         self.assert_nothing_left(self.path("out"))
