@@ -48,6 +48,17 @@ class HeldBlocks : public RunSource {
   std::string current_;
 };
 
+// Keys are marked so far apart, and about so many of them.
+constexpr std::size_t kMarkBytesMin = 32 << 10;
+constexpr std::size_t kMarksMax = 512;
+// A piece is at least about so much, less where all that is left is held: slots are to end at about
+// the same time. Cutting and merging one takes as long as some kilobytes of each producer.
+constexpr std::size_t kPieceBytesMin = 2 << 20;
+constexpr std::size_t kLastPieceBytesMin = 256 << 10;
+constexpr std::size_t kPieceBytesAProducer = 2 << 10;
+// Less is one piece, as it would be soon.
+constexpr std::size_t kPiecesWorthCutting = 2;
+
 BlockKind KindOf(std::string_view block) { return static_cast<BlockKind>(block.front()); }
 
 // Takes the record that `left` begins with and returns its key; none where there is no whole one.
@@ -89,7 +100,7 @@ bool GroupPieces::Look(Block& block, std::string& last_key) {
   if (IsOfReferences(block.bytes)) {
     if (!finder_ || !finder_->Begin(block.bytes).ok()) return false;
     block.whole_bytes = finder_->block().stands_for_bytes;
-    return finder_->FindLastKey(last_key).ok();
+    return finder_->FindKey(finder_->block().entries.size() - 1, last_key).ok();
   }
   std::string_view left = std::string_view(block.bytes).substr(1);
   if (KindOf(block.bytes) != BlockKind::kWholeRecords || left.empty()) return false;
@@ -229,26 +240,57 @@ bool GroupPieces::CutRecords(Block& block, std::string_view end, Block& first) {
   return true;
 }
 
-void GroupPieces::TakeRest(Sources& piece) {
-  all_given_ = true;
-  piece.clear();
-  for (Producer& producer : producers_) {
-    std::vector<std::string> blocks;
-    for (Unit& unit : producer.held) {
-      for (Block& block : unit.blocks) Take(producer, std::move(block), blocks);
-    }
-    piece.push_back(std::make_unique<HeldBlocks>(
-        std::move(blocks), spare_, producer.ended ? nullptr : producer.source, producer.error));
+void GroupPieces::MarkRecords(const Block& block, std::size_t step,
+                              std::vector<KeyMark>& marks) const {
+  std::string_view left = std::string_view(block.bytes).substr(1);
+  std::size_t marked = left.size();  // what is left behind the last mark
+  while (true) {
+    const std::optional<std::string_view> key = TakeRecord(left);
+    if (!key) break;
+    if (marked - left.size() < step && !left.empty()) continue;
+    marks.push_back({*key, marked - left.size()});
+    marked = left.size();
   }
 }
 
-bool GroupPieces::Next(Sources& piece) {
-  if (all_given_) return false;
-  piece_bytes_ = 0;
+void GroupPieces::MarkReferences(const Block& block, std::size_t step,
+                                 std::deque<std::string>& found, std::vector<KeyMark>& marks) {
+  if (!finder_->Begin(block.bytes).ok()) return;
+  const std::size_t size = finder_->block().entries.size();
+  const std::size_t count = std::clamp<std::size_t>(block.whole_bytes / step, 1, size);
+  for (std::size_t i = 1; i <= count; ++i) {
+    // What cannot be found is for the piece's reader to say.
+    if (!finder_->FindKey(size * i / count - 1, found.emplace_back()).ok()) return;
+    marks.push_back({found.back(), block.whole_bytes / count});
+  }
+}
+
+std::vector<KeyMark> GroupPieces::MarkKeys(const std::string* least,
+                                           std::deque<std::string>& found) {
+  const std::size_t step = std::max(kMarkBytesMin, held_bytes_ / kMarksMax);
+  std::vector<KeyMark> marks;
+  for (const Producer& producer : producers_) {
+    for (const Unit& unit : producer.held) {
+      if (unit.blocks.size() > 1) {
+        std::size_t bytes = 0;
+        for (const Block& block : unit.blocks) bytes += block.whole_bytes;
+        marks.push_back({unit.last_key, bytes});
+      } else if (IsOfReferences(unit.blocks.front().bytes)) {
+        MarkReferences(unit.blocks.front(), step, found, marks);
+      } else {
+        MarkRecords(unit.blocks.front(), step, marks);
+      }
+    }
+  }
+  if (least != nullptr) {
+    std::erase_if(marks, [least](const KeyMark& mark) { return mark.key >= *least; });
+  }
+  return marks;
+}
+
+bool GroupPieces::FindCuts() {
   for (Producer& producer : producers_) {
-    if (Hold(producer)) continue;
-    TakeRest(piece);
-    return true;
+    if (!Hold(producer)) return false;
   }
   // Of the sections that go on, everything before the least of the last keys is held.
   const std::string* least = nullptr;
@@ -257,13 +299,35 @@ bool GroupPieces::Next(Sources& piece) {
     const std::string& last = producer.held.back().last_key;
     if (least == nullptr || last < *least) least = &last;
   }
-  if (least == nullptr) {
-    TakeRest(piece);
-    return true;
+  all_held_ = least == nullptr;
+  const std::size_t piece_bytes_min =
+      all_held_ ? std::max(kLastPieceBytesMin, kPieceBytesAProducer * producers_.size())
+                : kPieceBytesMin;
+  if (held_bytes_ >= kPiecesWorthCutting * piece_bytes_min) {
+    std::deque<std::string> found;
+    for (std::string& cut : ChooseCuts(MarkKeys(least, found), piece_bytes_min)) {
+      cuts_.push_back(std::move(cut));
+    }
   }
-  const std::string end = *least;
-  bool any = false;
+  if (!all_held_) cuts_.push_back(*least);
+  return true;
+}
+
+void GroupPieces::TakeRest(Sources& piece) {
+  all_given_ = true;
   piece.clear();
+  for (Producer& producer : producers_) {
+    std::vector<std::string> blocks;
+    for (Unit& unit : producer.held) {
+      for (Block& block : unit.blocks) Take(producer, std::move(block), blocks);
+    }
+    if (blocks.empty() && producer.ended && producer.error.ok()) continue;
+    piece.push_back(std::make_unique<HeldBlocks>(
+        std::move(blocks), spare_, producer.ended ? nullptr : producer.source, producer.error));
+  }
+}
+
+void GroupPieces::TakePiece(std::string_view end, Sources& piece) {
   for (Producer& producer : producers_) {
     std::vector<std::string> taken;
     // A piece that lacks some records of its keys must not be reduced: it begins with the error.
@@ -271,12 +335,30 @@ bool GroupPieces::Next(Sources& piece) {
     if (!status.ok()) {
       taken.clear();
       all_given_ = true;
+    } else if (taken.empty()) {
+      continue;
     }
-    any = any || !taken.empty() || all_given_;
     piece.push_back(
         std::make_unique<HeldBlocks>(std::move(taken), spare_, nullptr, std::move(status)));
   }
-  if (!any) TakeRest(piece);
+}
+
+bool GroupPieces::Next(Sources& piece) {
+  if (all_given_) return false;
+  piece_bytes_ = 0;
+  piece.clear();
+  while (piece.empty()) {
+    if (cuts_.empty()) {
+      // The end, or a group that is larger than what is held.
+      const bool goes_on = !all_held_ && std::exchange(any_taken_, false);
+      if (goes_on && FindCuts()) continue;
+      TakeRest(piece);
+      break;
+    }
+    TakePiece(cuts_.front(), piece);
+    cuts_.pop_front();
+    any_taken_ = any_taken_ || !piece.empty();
+  }
   return true;
 }
 

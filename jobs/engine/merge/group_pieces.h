@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "jobs/api/program.h"
+#include "jobs/engine/merge/piece_cuts.h"
 #include "jobs/engine/pieces/spare_texts.h"
 #include "jobs/engine/references/record_finder.h"
 #include "jobs/engine/references/referenced_files.h"
@@ -24,10 +25,11 @@ namespace weir {
 /// What of the sections is held to find keys at which all of them can be cut.
 inline constexpr std::int64_t kHeldGroupBytes = 1 << 20;
 
-/// Sections as pieces, the groups of each before those of the next. Where that cannot be known
-/// within the bounds (a group larger than what is held, more sections than it has room for, one
-/// that is damaged or cannot be read) everything that is left is the last piece, whose reader meets
-/// what is wrong with it.
+/// Sections as pieces, the groups of each before those of the next. What is held of many sections,
+/// or to the end of all, is more than one piece where it is some of them. Where cuts cannot be
+/// known within the bounds (a group larger than what is held, more sections than it has room for,
+/// one that is damaged or cannot be read) everything that is left is the last piece, whose reader
+/// meets what is wrong with it.
 ///
 /// Thread-safety: one thread at a time; pieces are their takers' own. Requires: sources that
 ///   outlive the pieces.
@@ -44,7 +46,8 @@ class GroupPieces {
   GroupPieces(const Sources& sources, std::int64_t held_bytes, std::int64_t held_bytes_max,
               ReferencedFiles* files, StepContext& context);
 
-  /// Gives the next piece: a source for each producer, in their order. False when all were given.
+  /// Gives the next piece: a source for each producer that has something in it, in their order.
+  /// False when all were given.
   bool Next(Sources& piece);
   /// What the piece that was given last holds.
   std::int64_t piece_bytes() const { return static_cast<std::int64_t>(piece_bytes_); }
@@ -75,6 +78,14 @@ class GroupPieces {
   // Finds the last key of a block of whole records, or of references to them, and how many bytes
   // that is; false where it is neither.
   bool Look(Block& block, std::string& last_key);
+  // Holds what the next pieces are cut from and finds where. False when the rest cannot be cut.
+  bool FindCuts();
+  // Marks keys that are held, before `least` where there is one. Keys that have to be read
+  // somewhere else are in `found`.
+  std::vector<KeyMark> MarkKeys(const std::string* least, std::deque<std::string>& found);
+  void MarkRecords(const Block& block, std::size_t step, std::vector<KeyMark>& marks) const;
+  void MarkReferences(const Block& block, std::size_t step, std::deque<std::string>& found,
+                      std::vector<KeyMark>& marks);
   absl::StatusOr<bool> TakeBlock(RunSource& source, std::string& block);
   // Takes what comes before a key. Errors: those of finding where that is.
   absl::Status TakeBefore(Producer& producer, std::string_view end,
@@ -84,6 +95,7 @@ class GroupPieces {
   absl::StatusOr<bool> CutReferences(Block& block, std::string_view end, Block& first);
   bool CutRecords(Block& block, std::string_view end, Block& first);
   void Take(Producer& producer, Block block, std::vector<std::string>& taken);
+  void TakePiece(std::string_view end, Sources& piece);
   void TakeRest(Sources& piece);
 
   const std::shared_ptr<SpareTexts> spare_ = std::make_shared<SpareTexts>();
@@ -93,6 +105,9 @@ class GroupPieces {
   std::size_t held_bytes_ = 0;          // of all producers
   std::size_t piece_bytes_ = 0;         // of the piece that was given last
   std::vector<Producer> producers_;
+  std::deque<std::string> cuts_;  // of what is held
+  bool all_held_ = false;         // nothing comes behind the last cut
+  bool any_taken_ = true;         // by one of the last cuts
   bool all_given_ = false;
 };
 

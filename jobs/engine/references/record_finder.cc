@@ -72,11 +72,11 @@ absl::Status RecordFinder::FindAll(char* out) {
   return absl::OkStatus();
 }
 
-absl::Status RecordFinder::FindLastKey(std::string& key) {
+absl::Status RecordFinder::FindKey(std::size_t index, std::string& key) {
   const ReadUnderWay reading(context_);
-  const absl::StatusOr<std::string_view> last = KeyOf(block_.entries.size() - 1);
-  if (!last.ok()) return last.status();
-  key = *last;
+  const absl::StatusOr<std::string_view> found = KeyOf(index);
+  if (!found.ok()) return found.status();
+  key = *found;
   return absl::OkStatus();
 }
 

@@ -36,8 +36,8 @@ class RecordFinder {
   /// Writes the block of whole records that the block stands for. Requires: room for
   /// block().stands_for_bytes.
   absl::Status FindAll(char* out);
-  /// Finds the key of the last record.
-  absl::Status FindLastKey(std::string& key);
+  /// Finds the key of a record. Requires: index of 0 .. block().entries.size() - 1.
+  absl::Status FindKey(std::size_t index, std::string& key);
   /// How many of the records, sorted by key, come before `end`. Looks at some of them only.
   absl::StatusOr<std::size_t> CountBefore(std::string_view end);
 

@@ -53,6 +53,45 @@ TEST(GroupPieces, CutsLargeSectionsAndKeepsGroupsWhole) {
   EXPECT_GT(num_pieces, 3);
 }
 
+// As many producers make them, or a sample for ranges of keys: all of them end before there is a
+// second block of any.
+TEST(GroupPieces, ManySmallSectionsAreCut) {
+  std::vector<std::vector<Pair>> overlapping;
+  std::vector<std::vector<Pair>> ranges;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    overlapping.push_back(ManyPairs(i + 1, 1'000, 5'000, 60));
+    ranges.push_back(ManyPairs(i + 1, 1'000, 5'000, 60));
+    for (Pair& pair : ranges.back())
+      pair.first = std::string(1, static_cast<char>('A' + i)) + pair.first;
+  }
+  for (const auto& producers : {overlapping, ranges}) {
+    const auto runs = RunsOf(producers);
+    const auto [groups, num_pieces] = InPieces(runs, 1 << 20);
+    EXPECT_EQ(groups, AtOnce(runs));
+    EXPECT_GT(num_pieces, 5);
+    EXPECT_LT(num_pieces, 20);
+  }
+}
+
+// Two blocks of each are a piece of many megabytes.
+TEST(GroupPieces, WhatIsHeldOfManySectionsIsCut) {
+  std::vector<std::vector<Pair>> producers;
+  for (std::uint64_t i = 0; i < 24; ++i) producers.push_back(ManyPairs(i + 1, 15'000, 50'000, 60));
+  const auto runs = RunsOf(producers);
+  const GroupPieces::Sources sources = SectionsOf(runs, 0);
+  RecordingContext context(1);
+  GroupPieces pieces(sources, 1 << 20, 64 << 20, nullptr, context);
+  GroupPieces::Sources piece;
+  std::int64_t most = 0;
+  Groups groups;
+  while (pieces.Next(piece)) {
+    most = std::max(most, pieces.piece_bytes());
+    EXPECT_TRUE(ReadGroups(piece, groups).ok());
+  }
+  EXPECT_EQ(groups, AtOnce(runs));
+  EXPECT_LT(most, 4 << 20);
+}
+
 TEST(GroupPieces, NothingAndNoProducers) {
   EXPECT_TRUE(InPieces(RunsOf({{}, {}}), 1 << 20).first.empty());
   EXPECT_TRUE(InPieces({}, 1 << 20).first.empty());
@@ -147,7 +186,7 @@ TEST(MergeOnSlots, EndsWhenTheJobDoes) {
 
 RC_GTEST_PROP(GroupPiecesProperty, PiecesAreTheWhole, ()) {
   std::vector<std::vector<Pair>> producers;
-  const int count = *rc::gen::inRange(1, 5);
+  const int count = *rc::gen::inRange(1, 20);
   for (int i = 0; i < count; ++i) {
     producers.push_back(ManyPairs(
         *rc::gen::arbitrary<std::uint64_t>(), *rc::gen::inRange<std::size_t>(0, 2'000),

@@ -371,7 +371,7 @@ TEST(RecordFinder, CountsWhatComesBeforeAKey) {
     RecordingContext context(1);
     ReferencedFiles files;
     RecordFinder finder(files, context);
-    std::string last;
+    std::string key;
     std::int64_t records = 0;
     for (const std::string& block : run.sections().at(0)) {
       if (!IsOfReferences(block)) continue;  // the last record of a file
@@ -383,16 +383,18 @@ TEST(RecordFinder, CountsWhatComesBeforeAKey) {
         keys.push_back(whole.substr(at, SortRecords::kRecordKeyBytes));
       }
       ASSERT_EQ(keys.size(), finder.block().entries.size());
-      ASSERT_TRUE(finder.FindLastKey(last).ok());
-      EXPECT_EQ(last, keys.back());
+      for (const std::size_t index : {std::size_t{0}, keys.size() / 2, keys.size() - 1}) {
+        ASSERT_TRUE(finder.FindKey(index, key).ok());
+        EXPECT_EQ(key, keys[index]);
+      }
       records += std::ssize(keys);
       keys.push_back("");
       keys.push_back("~");
-      for (const std::string& key : keys) {
-        const auto count = finder.CountBefore(key);
+      for (const std::string& end : keys) {
+        const auto count = finder.CountBefore(end);
         ASSERT_TRUE(count.ok()) << count.status();
         EXPECT_EQ(*count, static_cast<std::size_t>(
-                              std::lower_bound(keys.begin(), keys.end() - 2, key) - keys.begin()));
+                              std::lower_bound(keys.begin(), keys.end() - 2, end) - keys.begin()));
       }
     }
     EXPECT_GT(records, range.file_bytes / kRecord - 2);
