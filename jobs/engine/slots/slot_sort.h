@@ -47,14 +47,14 @@ absl::Status SortOnSlots(absl::Span<const absl::Span<const Entry>> arrays,
     return absl::OkStatus();
   };
   absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>&) {
-    next[static_cast<std::size_t>(slot)].resize(PrefixPlaces::kCount);
+    next[static_cast<std::size_t>(slot)].resize(places.count());
     return each_array(slot,
                       [&](auto entries, std::size_t* counts) { places.Count(entries, counts); });
   });
   if (!status.ok()) return status;
   std::size_t begin = 0;
   std::size_t largest = 0;
-  for (std::size_t place = 0; place < PrefixPlaces::kCount; ++place) {
+  for (std::size_t place = 0; place < places.count(); ++place) {
     const std::size_t place_begin = begin;
     for (auto& of_slot : next) begin += std::exchange(of_slot[place], begin);
     largest = std::max(largest, begin - place_begin);
@@ -70,7 +70,7 @@ absl::Status SortOnSlots(absl::Span<const absl::Span<const Entry>> arrays,
   std::atomic<std::size_t> next_place = 0;
   return RunOnSlots(context, [&](int, const std::function<bool()>& stop) {
     const SlabArray<Entry> spare(slabs, largest);
-    for (std::size_t i; !stop() && (i = next_place++) < PrefixPlaces::kCount;) {
+    for (std::size_t i; !stop() && (i = next_place++) < places.count();) {
       const std::size_t from = i == 0 ? 0 : ends[i - 1];
       sort(sorted + from, ends[i] - from, spare.get());
     }
