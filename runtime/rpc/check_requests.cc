@@ -149,6 +149,7 @@ absl::Status CheckResult(const v1::StepResult& result) {
       CheckRange("result.peak_memory_bytes", result.peak_memory_bytes(), 0, INT64_MAX),
       CheckSeconds("result.run_s", result.run_s()), CheckSeconds("result.cpu_s", result.cpu_s()),
       CheckSeconds("result.waited_s", result.waited_s()),
+      CheckSeconds("result.closing_s", result.closing_s()),
       CheckRange("number of counters", result.counters_size(), 0, kCountersMax),
       CheckRange("number of skipped", result.skipped_size(), 0, kSkippedMax),
       CheckRange("part.bytes", result.part().bytes(), 0, kReportedMax),

@@ -103,7 +103,7 @@ absl::StatusOr<StepTotals> WriteRun(const StepImplementation& kind, const StepWo
 }
 
 absl::StatusOr<StepTotals> WritePart(const StepImplementation& kind, const StepWork& work,
-                                     v1::StepResult& result) {
+                                     const std::function<MonoTime()>& now, v1::StepResult& result) {
   auto writer = format::PartWriter::Create(work.order.part_path());
   if (!writer.ok()) return OfOutput(writer.status());
   CountingPartSink sink(**writer, work.activity);
@@ -111,8 +111,10 @@ absl::StatusOr<StepTotals> WritePart(const StepImplementation& kind, const StepW
   if (!totals.ok()) return totals;
   if (absl::Status counted = CheckCounters(work.activity); !counted.ok()) return counted;
   const FileIo io(work.activity);
+  const MonoTime written = now();
   absl::StatusOr<v1::OutputPart> part = (*writer)->Finish();
   if (!part.ok()) return OfOutput(part.status());
+  result.set_closing_s(absl::ToDoubleSeconds(now() - written));
   *result.mutable_part() = *std::move(part);
   return totals;
 }
@@ -248,12 +250,14 @@ absl::Status CheckKeys(const v1::StepOrder& order) {
 
 absl::StatusOr<StepTotals> RunChecked(const StepImplementations& kinds, JobProgram& program,
                                       const v1::TaskCommand::Run& run, StepContext& context,
-                                      StepActivity& activity, v1::StepResult& result) {
+                                      StepActivity& activity, const std::function<MonoTime()>& now,
+                                      v1::StepResult& result) {
   const absl::Status checked = CheckRun(run, kinds);
   if (!checked.ok()) return checked;
   const StepImplementation& kind = kinds.at(run.order().kind());
   const StepWork work{program, run.order(), context, activity, result};
-  return MakesPart(run.order()) ? WritePart(kind, work, result) : WriteRun(kind, work, run, result);
+  return MakesPart(run.order()) ? WritePart(kind, work, now, result)
+                                : WriteRun(kind, work, run, result);
 }
 
 }  // namespace
@@ -328,7 +332,7 @@ v1::StepResult RunStep(const StepImplementations& kinds, JobProgram& program,
                           }));
 
   const absl::StatusOr<StepTotals> totals =
-      RunChecked(kinds, program, run, context, activity, result);
+      RunChecked(kinds, program, run, context, activity, now, result);
   if (totals.ok()) {
     result.set_input_bytes(InputBytes(run.order()));
     result.set_input_records(totals->input_records);

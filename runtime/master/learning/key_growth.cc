@@ -154,6 +154,11 @@ double LargerTableCost(double grown) {
   return grown > 1 ? 1 + kPerDoubling * std::log2(grown) : 1;
 }
 
+double LargerSortCost(double grown) {
+  constexpr double kPerDoubling = 0.03125;
+  return grown > 1 ? 1 + kPerDoubling * std::log2(grown) : 1;
+}
+
 double PartInFewPlaces(const KeyCount& few, const KeyCount& many, double growth) {
   if (!(few.records > 0 && few.keys > 0 && many.records > 0 && many.keys > 0)) return 1;
   return few.keys / (many.keys * std::pow(few.records / many.records, growth));

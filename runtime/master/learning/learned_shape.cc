@@ -384,9 +384,11 @@ void ApplyShape(const v1::JobShapeLearned& known, planner::Origin origin, double
   const bool of_keys = known.map_seconds_per_output_byte() > 0 && known.map_output_at_bytes() > 0;
   const double sampled_bytes =
       known.map_output_ratio() * static_cast<double>(known.map_output_at_bytes());
-  const double larger =
-      of_keys ? LargerTableCost(output_ratio * chunk_bytes / std::max(sampled_bytes, kCachedBytes))
-              : 1;
+  const double grown = output_ratio * chunk_bytes / std::max(sampled_bytes, kCachedBytes);
+  const bool one_producer = chunk_bytes >= static_cast<double>(shape.input_bytes);
+  const double larger = !of_keys       ? 1
+                        : one_producer ? LargerSortCost(grown)
+                                       : LargerTableCost(grown);
   Set(known.map_seconds_per_byte() > 0,
       known.map_seconds_per_byte() + known.map_seconds_per_output_byte() * output_ratio, origin,
       shape.map_seconds_per_byte);

@@ -20,13 +20,15 @@ constexpr double kAtSpeedMin = 0.3;
 // cache yet, as all of a job's does; the rest is of places that begin anew, and of keys.
 constexpr double kFromMemoryPart = 0.1;
 
-// The least of what more input took beyond the small sample: chance and first memory only add.
+// The least of what more input took beyond the small sample, and of what it took by itself: chance
+// and first memory only add, but a step of little sorts it on one slot, which saves it calls.
 double AtSpeed(const std::vector<MapSums>& rounds, double all) {
   const MapSums& once = rounds[1];
   double least = all;
   for (const MapSums& round : rounds) {
-    if (round.work > once.work)
-      least = std::min(least, (round.seconds - once.seconds) / (round.work - once.work));
+    if (round.work <= once.work) continue;
+    least = std::min({least, (round.seconds - once.seconds) / (round.work - once.work),
+                      round.seconds / round.work});
   }
   return std::max(least, kAtSpeedMin * all);
 }

@@ -124,16 +124,7 @@ v1::StepOrder SampleMachine::BuildOrder(std::size_t worker) const {
     const std::string name = absl::StrCat("reduce ", worker);
     order.set_label(order.layer() < 2 ? name : absl::StrCat("layer ", order.layer(), " ", name));
     const std::size_t before = RoundBefore(round_);
-    const v1::RunInfo& run = rounds_[before][worker].run;
-    for (const v1::RunSection& section : run.sections()) {
-      if (section.bytes() == 0) continue;
-      v1::StepInput& input = *order.add_inputs();
-      input.set_producer_step(static_cast<std::int32_t>(before * num_workers_ + worker));
-      input.set_run_id(run.run_id());
-      input.set_place(v1::SECTION_PLACE_OWN_RUN);
-      input.set_offset(section.offset());
-      input.set_bytes(section.bytes());
-    }
+    AddInputs(before, worker, order);
   }
   order.set_no_codec_trials(scale_.same_host || !TellsOfCodecs(round_));
   if (round_ + kRoundsALayer >= num_rounds_) {
@@ -150,6 +141,35 @@ v1::StepOrder SampleMachine::BuildOrder(std::size_t worker) const {
     }
   }
   return order;
+}
+
+// Reducers of the job have an input from each mapper, and go about one otherwise than about several
+// (combine_one_input.h). Where keys are combined, sections of neighbouring buckets are as good as
+// one: no key is in two of them, and none has to be sorted.
+void SampleMachine::AddInputs(std::size_t before, std::size_t worker, v1::StepOrder& order) const {
+  const v1::RunInfo& run = rounds_[before][worker].run;
+  const bool joins = scale_.combines && before == kLargeRound;
+  const auto num_sections = static_cast<std::size_t>(run.sections_size());
+  std::size_t part = num_workers_;  // of the last one
+  std::int64_t end = 0;             // of its bytes
+  for (std::size_t i = 0; i < num_sections; ++i) {
+    const v1::RunSection& section = run.sections(static_cast<int>(i));
+    if (section.bytes() == 0) continue;
+    const std::size_t last_part = std::exchange(part, i * num_workers_ / num_sections);
+    const bool goes_on = joins && part == last_part && section.offset() == end;
+    end = section.offset() + section.bytes();
+    if (goes_on) {
+      v1::StepInput& last = *order.mutable_inputs(order.inputs_size() - 1);
+      last.set_bytes(last.bytes() + section.bytes());
+      continue;
+    }
+    v1::StepInput& input = *order.add_inputs();
+    input.set_producer_step(static_cast<std::int32_t>(before * num_workers_ + worker));
+    input.set_run_id(run.run_id());
+    input.set_place(v1::SECTION_PLACE_OWN_RUN);
+    input.set_offset(section.offset());
+    input.set_bytes(section.bytes());
+  }
 }
 
 absl::StatusOr<std::vector<SampleOrder>> SampleMachine::StepDone(const v1::StepResult& result,
@@ -190,8 +210,11 @@ absl::StatusOr<std::vector<SampleOrder>> SampleMachine::StepDone(const v1::StepR
 
 void SampleMachine::TakeTimes(const v1::StepResult& result, int slots, double now_s,
                               Seen& seen) const {
-  const double seconds = now_s - seen.began_s;
-  const double ran_s = result.run_s() > 0 ? std::min(result.run_s(), seconds) : seconds;
+  const double all_s = now_s - seen.began_s;
+  seen.closing_s = std::min(std::min(result.closing_s(), result.run_s()), all_s);
+  const double seconds = all_s - seen.closing_s;
+  const double ran_s =
+      result.run_s() > 0 ? std::min(result.run_s() - seen.closing_s, seconds) : seconds;
   seen.ran_s = ran_s;
   seen.cpu_s = std::min(result.cpu_s() / slots, ran_s);
   const double waited_s = std::min(result.waited_s() / slots, kWaitedPartMax * ran_s);

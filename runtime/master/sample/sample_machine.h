@@ -76,9 +76,11 @@ struct SampleOrder {
 ///   example. Where the tiny sample took at least kStartTells times as long as steps of this size
 ///   usually do, s and A of the maps are fitted to all three sizes, and s of a reduce is what its
 ///   tiny one took. Else o of the maps is what the tiny one took, and what BeginningsOfSteps says
-///   where nothing is combined. Keys: the small sample counts in kBuckets even buckets; unless they
-///   are as even as chance makes them, the large one counts in buckets that divide where the weight
-///   is. A number that the sample is too small to tell is left out.
+///   where nothing is combined. Parts are written back while they are written, so that closing one
+///   takes about as long for any size: reduces of the last layer take what their tiny one took and
+///   that of the large one beside it. Keys: the small sample counts in kBuckets even buckets;
+///   unless they are as even as chance makes them, the large one counts in buckets that divide
+///   where the weight is. A number that the sample is too small to tell is left out.
 /// Thread-safety: none. Time: passed in, seconds.
 /// Checked by: tests/unit/master/sample_test.cc, tests/sim.
 class SampleMachine {
@@ -87,6 +89,10 @@ class SampleMachine {
   /// Equal parts of the keys, by which data is compared.
   static constexpr int kKeyShares = 16;
   static constexpr double kStartTells = 3;
+  /// An overhead that is no more than so many times the usual is the usual one.
+  static constexpr double kTellingOverhead = 1.1;
+  /// By processor time, which nobody else's load adds to, so many overheads tell a rate.
+  static constexpr double kTellingCpu = 0.5;
 
   SampleMachine(SampleDesign design, SampleScale scale);
 
@@ -114,6 +120,7 @@ class SampleMachine {
     double seconds = 0;       // without those for which others had the processors
     double waited_s = 0;      // those, for a slot
     double ran_s = 0;         // with those, as the worker measured
+    double closing_s = 0;     // of the part, in none of these
     double cpu_s = 0;         // of processors, for a slot; 0 = not known
     double input_bytes = 0;   // as the plan counts them
     double files_a_slot = 0;  // of map steps
@@ -153,12 +160,10 @@ class SampleMachine {
   /// share a core take from each other, or a quota from them, is in the worker's rate, but not in
   /// its processor time.
   double ProcessorWork(double bytes, std::size_t worker) const;
-  /// What a step of the job's first reduce layer takes that does next to nothing.
-  struct StepFloor {
-    double cpu_s = 0;
-    double ran_s = 0;
-  };
-  StepFloor Floor() const;
+  /// Processor time of a step that does next to nothing: the least of the tiny ones.
+  double FloorCpu() const;
+  /// What such a step takes beside its processor time.
+  double IdleOfTiny(std::size_t tiny_round) const;
   /// What load beside what is known (SampleScale::slots_a_core) made of the seconds of the middle
   /// step, but for those in which processes start: load that lasts is in all steps, a lump in few.
   double OthersLoad() const;
@@ -174,6 +179,8 @@ class SampleMachine {
   /// What finding a key costs the job, to what it costs the sample.
   double FoundLater() const;
   v1::StepOrder BuildOrder(std::size_t worker) const;
+  /// Of a reduce that reads what the worker's step of the round `before` made.
+  void AddInputs(std::size_t before, std::size_t worker, v1::StepOrder& order) const;
   void ChooseBuckets();
   /// Of a step of the tiny sample: the least of all workers, because what else goes on there only
   /// adds to it. 0: there was none.
@@ -218,6 +225,8 @@ class SampleMachine {
   /// What a reduce step starts beyond the usual, by the tiny round of its layer and the large one
   /// behind that; 0: nothing that shows.
   double ReduceStart(std::size_t tiny_round) const;
+  /// What a reduce step that writes a part takes beyond its bytes; 0: the rounds make no parts.
+  double ClosingStep(std::size_t tiny_round) const;
   /// Seconds a byte of a unit worker; none where the round was too short to tell. `start_s`: of
   /// each step, beyond the usual.
   /// `beyond_s`: what the round would have taken more in the job.

@@ -17,8 +17,6 @@ namespace {
 // Steps of less than this many overheads say nothing about rates: what the overhead hides is then
 // as large as what is measured.
 constexpr double kTellingSteps = 1;
-// An overhead that is no more than so many times the usual is the usual one.
-constexpr double kTellingOverhead = 1.1;
 // Small files and places far apart keep a disk busy for longer than their bytes do in a job: this
 // power of the time that is none of the processors' counts.
 constexpr double kOwnStretch = 0.25;
@@ -176,14 +174,22 @@ bool SampleMachine::KnowsCpu() const {
   return true;
 }
 
-SampleMachine::StepFloor SampleMachine::Floor() const {
-  StepFloor floor{scale_.map_overhead_s, scale_.map_overhead_s};
-  for (const Seen& seen : rounds_[kFirstReduceRound]) {
-    if (!seen.done) continue;
-    floor.cpu_s = std::min(floor.cpu_s, seen.cpu_s);
-    floor.ran_s = std::min(floor.ran_s, seen.ran_s);
+double SampleMachine::FloorCpu() const {
+  double floor_s = scale_.map_overhead_s;
+  for (std::size_t round = 0; round < num_rounds_; ++round) {
+    for (const Seen& seen : rounds_[round]) {
+      if (seen.done && IsTiny(round)) floor_s = std::min(floor_s, seen.cpu_s);
+    }
   }
-  return floor;
+  return floor_s;
+}
+
+double SampleMachine::IdleOfTiny(std::size_t tiny_round) const {
+  double least = scale_.map_overhead_s;
+  for (const Seen& seen : rounds_[tiny_round]) {
+    if (seen.done) least = std::min(least, seen.ran_s - seen.waited_s - seen.cpu_s);
+  }
+  return std::max(least, 0.0);
 }
 
 double SampleMachine::OthersLoad() const {
@@ -201,14 +207,15 @@ double SampleMachine::OthersLoad() const {
 }
 
 double SampleMachine::Stretch(std::size_t round) const {
-  const StepFloor floor = Floor();
+  const double floor_s = FloorCpu();
+  const double idle_s = IdleOfTiny(round < kFirstReduceRound ? kTinyRound : kFirstReduceRound);
   double least = std::numeric_limits<double>::infinity();
   for (const Seen& seen : rounds_[round]) {
-    if (!seen.done || seen.input_bytes <= 0 || seen.cpu_s <= floor.cpu_s) continue;
-    least =
-        std::min(least, (seen.ran_s - seen.waited_s - floor.ran_s) / (seen.cpu_s - floor.cpu_s));
+    if (!seen.done || seen.input_bytes <= 0 || seen.cpu_s <= floor_s) continue;
+    const double beside_s = seen.ran_s - seen.waited_s - seen.cpu_s - idle_s;
+    least = std::min(least, beside_s / (seen.cpu_s - floor_s));
   }
-  const double own = std::isfinite(least) ? std::max(1.0, least) : 1;
+  const double own = std::isfinite(least) ? 1 + std::max(0.0, least) : 1;
   return OthersLoad() * std::pow(own, kOwnStretch);
 }
 
@@ -223,7 +230,7 @@ void SampleMachine::FitMapRate(v1::JobShapeLearned& shape) const {
   };
   const auto work = [&](const Seen& seen, std::size_t w) { return work_of(seen.input_bytes, w); };
   const auto made = [&](const Seen& seen, std::size_t w) { return work_of(seen.output_bytes, w); };
-  const double floor_s = by_cpu ? Floor().cpu_s : scale_.map_overhead_s;
+  const double floor_s = by_cpu ? FloorCpu() : scale_.map_overhead_s;
   const auto seconds = [&](const Seen& seen, std::size_t) {
     return (by_cpu ? seen.cpu_s : seen.seconds) - floor_s;
   };
@@ -234,7 +241,8 @@ void SampleMachine::FitMapRate(v1::JobShapeLearned& shape) const {
   for (const std::size_t round : {kLargeRound, kOnceMoreRound, kAgainRound}) {
     if (rounds_[round].front().done) sums.push_back(sums_of(round));
   }
-  const double telling_s = kTellingSteps * static_cast<double>(num_workers_) * floor_s;
+  const double telling_s =
+      (by_cpu ? kTellingCpu : kTellingSteps) * static_cast<double>(num_workers_) * floor_s;
   if (!(sums.front().work > 0) || sums.front().seconds <= telling_s) return;
   const MapCost cost =
       KnowsAllKeys()

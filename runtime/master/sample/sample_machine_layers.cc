@@ -18,8 +18,6 @@ namespace {
 // Steps of less than this many overheads say nothing about rates: one size alone must say more than
 // the difference of two, which maps have.
 constexpr double kTellingStepsAlone = 4;
-// By processor time less is enough, which nobody else's load adds to.
-constexpr double kTellingCpu = 0.5;
 
 }  // namespace
 
@@ -84,16 +82,23 @@ double SampleMachine::ReduceStart(std::size_t tiny_round) const {
                   StartAtMost(seconds, steps * scale_.reduce_overhead_s, steps));
 }
 
+double SampleMachine::ClosingStep(std::size_t tiny_round) const {
+  const double closing_s =
+      Sum(tiny_round + 1, [](const Seen& seen, std::size_t) { return seen.closing_s; });
+  if (!(closing_s > 0)) return 0;
+  return LeastOfTiny(tiny_round, &Seen::seconds) + closing_s / static_cast<double>(num_workers_);
+}
+
 std::optional<double> SampleMachine::ReduceRate(std::size_t round, double start_s,
                                                 double beyond_s) const {
   const double work = WorkOf(round);
   if (!(work > 0)) return std::nullopt;
   const double steps = static_cast<double>(num_workers_);
   if (KnowsCpu() && start_s <= 0) {
-    const StepFloor floor = Floor();
+    const double floor_s = FloorCpu();
     const double cpu_s =
-        Sum(round, [&](const Seen& seen, std::size_t) { return seen.cpu_s - floor.cpu_s; });
-    if (!(cpu_s > kTellingCpu * steps * floor.cpu_s)) return std::nullopt;
+        Sum(round, [&](const Seen& seen, std::size_t) { return seen.cpu_s - floor_s; });
+    if (!(cpu_s > kTellingCpu * steps * floor_s)) return std::nullopt;
     const double processor_work = Sum(round, [this](const Seen& seen, std::size_t w) {
       return ProcessorWork(seen.input_bytes, w);
     });
@@ -112,7 +117,8 @@ void SampleMachine::FitLayer(int index, const LayerLeft& left, v1::JobShapeLearn
   const std::size_t round = tiny_round + 1;
   layer.set_record_bytes(RecordBytes(RoundBefore(round)));
   const double start_s = ReduceStart(tiny_round);
-  if (start_s > 0) layer.set_startup_s(scale_.reduce_overhead_s + start_s);
+  const double startup_s = std::max(scale_.reduce_overhead_s + start_s, ClosingStep(tiny_round));
+  if (startup_s > kTellingOverhead * scale_.reduce_overhead_s) layer.set_startup_s(startup_s);
   const double input = Sum(round, [](const Seen& seen, std::size_t) { return seen.input_bytes; });
   std::optional<double> rate =
       ReduceRate(round, start_s, index == 0 ? PairsBeyondCaches(input) : 0);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
+#include "runtime/master/learning/data_seen.h"
 #include "runtime/master/master.h"
 #include "tests/unit/master/master_fixture.h"
 
@@ -152,6 +153,21 @@ TEST_F(EarlierDataTest, ASampleTellsWhichOfSeveralRunsWasOnDataLikeThis) {
   const v1::Plan plan = PlanOf(Of("/in/other", "auto"));
   EXPECT_EQ(MapTimeOrigin(plan), "history");
   EXPECT_FALSE(Says(plan, "data unlike this")) << plan.DebugString();
+}
+
+TEST(DataSeenTest, OutputIsComparedWhereSamplesAreOfOneSize) {
+  v1::JobShapeLearned::DataSeen one;
+  one.set_records_per_byte(0.1);
+  one.set_output_ratio(0.5);
+  one.set_at_bytes(1'000'000);
+  v1::JobShapeLearned::DataSeen other = one;
+  EXPECT_TRUE(IsAlike(one, other));
+  other.set_output_ratio(0.3);
+  EXPECT_FALSE(IsAlike(one, other));
+  other.set_at_bytes(4'000'000);
+  EXPECT_TRUE(IsAlike(one, other));
+  other.set_records_per_byte(0.05);
+  EXPECT_FALSE(IsAlike(one, other));
 }
 
 }  // namespace

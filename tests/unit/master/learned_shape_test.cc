@@ -374,6 +374,14 @@ TEST(LearnedShapeTest, SizesFollowTheLawOfTheKeys) {
   EXPECT_NEAR(applied.map_seconds_per_byte.value, 1e-8 + 1e-7 * 0.2 * 1e6 * grown / 5e8, 1e-13);
   EXPECT_NEAR(applied.layers[0].reduce_seconds_per_byte.value, 1e-8 * (0.25 + 0.75 * left) * larger,
               1e-13);
+  // One mapper: what reducers read is sorted without a table.
+  planner::JobShape whole = MakeExample(1).shape;
+  v1::JobShapeLearned large = sampled;
+  large.set_map_output_ratio(4);
+  ApplyShape(large, planner::Origin::kSampled, 1e9, whole);
+  const double all = 4 * 1e6 * DistinctKeys(law, 1e8) / DistinctKeys(law, 1e5);
+  EXPECT_NEAR(whole.layers[0].reduce_seconds_per_byte.value,
+              1e-8 * (1 + 0.03125 * std::log2(all / 4e6)), 1e-13);
   sampled.mutable_map_keys()->set_keys(-1);
   ApplyShape(sampled, planner::Origin::kSampled, 5e8, applied);
   EXPECT_EQ(applied.map_output_growth.value, 0.6) << "no such law: the power holds";

@@ -85,6 +85,14 @@ TEST(MapCostTest, WithoutCombinerTheStartOfAStepIsLeftOut) {
       << "nothing else was read";
 }
 
+// One slot sorts what is little, without what all slots take to begin: less a byte than more takes.
+TEST(MapCostTest, WithoutCombinerALittleThatIsCheapMakesNoneDearer) {
+  const MapCost truth{2e-9, 0};
+  std::vector<MapSums> rounds = Rounds(truth);
+  rounds[1].seconds *= 0.5;
+  EXPECT_NEAR(FitMapCost(rounds, false).seconds_per_byte, truth.seconds_per_byte, 1e-12);
+}
+
 // What the first steps of a process took for memory that was new, and every step for its first
 // bytes: that is what the one map step of a job takes before it is at speed.
 TEST(MapCostTest, WhatStepsTakeForBeginningIsToldApart) {

@@ -11,10 +11,16 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/master/sample/sample_run.h"
 #include "tests/unit/master/sample_inputs.h"
 
 namespace weir::master {
 namespace {
+
+TEST(SampleIdTest, NamesItsJob) {
+  EXPECT_EQ(JobOfSample(SampleId("j-1")), "j-1");
+  EXPECT_EQ(JobOfSample("j-1"), "");
+}
 
 TEST(SampleDesignTest, TakesAHundredthFromPlacesAllOverTheInput) {
   const InputList input = Files({{"/a", 1'200'000'000}, {"/b", 800'000'000}});

@@ -15,16 +15,10 @@
 #include "runtime/master/sample/map_cost.h"
 #include "runtime/master/sample/sample_design.h"
 #include "runtime/master/sample/sample_machine.h"
-#include "runtime/master/sample/sample_run.h"
 #include "tests/unit/master/sample_inputs.h"
 
 namespace weir::master {
 namespace {
-
-TEST(SampleIdTest, NamesItsJob) {
-  EXPECT_EQ(JobOfSample(SampleId("j-1")), "j-1");
-  EXPECT_EQ(JobOfSample("j-1"), "");
-}
 
 /// Workers that take o + A x and make c x^beta bytes, at most two a byte, spread over the keys by
 /// `weight`.
@@ -59,6 +53,8 @@ struct Model {
   double denser = 1;
   /// What the first step of each process takes by chance, of no processor.
   double first_s = 0;
+  /// What closing takes of parts of more than a few records.
+  double closing_s = 0;
   /// What a byte of the first half megabyte of a step takes beside.
   double until_at_speed_s = 0;
   bool cut_anywhere = false;
@@ -115,15 +111,19 @@ v1::JobShapeLearned Conclude(const Model& model, int num_layers,
                model.start_s * (map ? static_cast<double>(opened.size()) : 1) + waited_s + disk_s;
       waited_s += (model.shared - 1) * took_s;
       took_s *= model.shared;
+      const bool closes = order.order.consumers().empty() && bytes > 5000;
+      const double closing_s = closes ? model.closing_s : 0;
       v1::StepResult result;
       if (model.law) {
         result.set_input_records(
             static_cast<std::int64_t>(bytes / 10 * (order.worker == 1 && map ? model.denser : 1)));
         result.set_output_records(static_cast<std::int64_t>(output / 10));
       }
-      result.set_run_s(took_s);
-      result.set_waited_s(waited_s);
       if (model.knows_cpu) result.set_cpu_s(took_s - waited_s - disk_s);
+      took_s += closing_s;
+      result.set_run_s(took_s);
+      result.set_closing_s(closing_s);
+      result.set_waited_s(waited_s);
       result.set_step(order.order.step());
       if (order.order.consumers().empty()) {
         result.mutable_part()->set_bytes(static_cast<std::int64_t>(output));
@@ -393,21 +393,6 @@ TEST(DataSeenTest, SmallSamplesMayBeAlikeWhereTheWholeIsNot) {
   EXPECT_FALSE(MakesAlike(few, many, 5e8, 1e9));
 }
 
-TEST(DataSeenTest, OutputIsComparedWhereSamplesAreOfOneSize) {
-  v1::JobShapeLearned::DataSeen one;
-  one.set_records_per_byte(0.1);
-  one.set_output_ratio(0.5);
-  one.set_at_bytes(1'000'000);
-  v1::JobShapeLearned::DataSeen other = one;
-  EXPECT_TRUE(IsAlike(one, other));
-  other.set_output_ratio(0.3);
-  EXPECT_FALSE(IsAlike(one, other));
-  other.set_at_bytes(4'000'000);
-  EXPECT_TRUE(IsAlike(one, other));
-  other.set_records_per_byte(0.05);
-  EXPECT_FALSE(IsAlike(one, other));
-}
-
 // A history of keys in one place plans reducers that most others would wait for.
 TEST(DataSeenTest, DataWhoseKeysLieElsewhereIsNotAlike) {
   Model model;
@@ -467,6 +452,22 @@ TEST(SampleMachineTest, TheOverheadOfMapsIsWhatTheFirstStepOfAProcessTakes) {
   EXPECT_NEAR(Conclude(model, 1).map_overhead_s(), 2e-3, 1e-4) << "of one that combines, too";
   model.overhead_s = 0.5e-3;
   EXPECT_FALSE(Conclude(model, 1).has_map_overhead_s());
+}
+
+// Parts are written back while they are written: what is left to sync is as much of any.
+TEST(SampleMachineTest, ClosingAPartIsOfTheStepAndNotOfItsBytes) {
+  for (const bool knows_cpu : {false, true}) {
+    Model model;
+    model.growth = 1;
+    model.knows_cpu = knows_cpu;
+    const v1::JobShapeLearned without = Conclude(model, 2);
+    model.closing_s = 0.05;
+    const v1::JobShapeLearned shape = Conclude(model, 2);
+    EXPECT_NEAR(shape.layers(1).reduce_seconds_per_byte(),
+                without.layers(1).reduce_seconds_per_byte(), 1e-12);
+    EXPECT_FALSE(shape.layers(0).has_startup_s());
+    EXPECT_NEAR(shape.layers(1).startup_s(), model.overhead_s + model.closing_s, 5e-3);
+  }
 }
 
 TEST(SampleMachineTest, LeavesOutWhatIsTooShortToTell) {
