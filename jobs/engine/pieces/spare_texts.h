@@ -2,7 +2,10 @@
 
 // Memory that pieces fill one after the other. Upstream: group_pieces.h, piece_sinks.h.
 
+#include <array>
+#include <bit>
 #include <cstddef>
+#include <limits>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -14,7 +17,8 @@ namespace weir {
 /// for each of them costs more than what is done with it.
 ///
 /// Thread-safety: safe; called per block, never per record.
-/// Bounds: what was in use at one time.
+/// Bounds: of each size, from a power of two to the next, what was in use at one time.
+/// Checked by: tests/unit/jobs/spare_texts_test.cc.
 class SpareTexts {
  public:
   /// Returns an empty text, with room or without.
@@ -24,36 +28,52 @@ class SpareTexts {
     return text;
   }
 
-  /// Returns a text as it was left, for who gives it another size and writes over it: to make an
-  /// empty one large clears its memory first.
+  /// Returns a text as it was left, of the largest there are, for who gives it another size and
+  /// writes over it: to make an empty one large clears its memory first.
   std::string TakeUsed() {
     const std::lock_guard lock(mutex_);
-    if (texts_.empty()) return {};
-    std::string text = std::move(texts_.back());
-    texts_.pop_back();
-    return text;
+    for (std::size_t size = texts_.size(); size > 0; --size) {
+      if (!texts_[size - 1].empty()) return TakeLast(texts_[size - 1]);
+    }
+    return {};
   }
 
-  /// Returns a text for so many bytes, whose room is no more than twice as large.
+  /// Returns an empty text with room for so many bytes, and no more than twice as much: one that
+  /// grew would be of another size, and missing from this one the next time.
   std::string TakeFor(std::size_t bytes) {
-    std::string text = Take();
-    if (text.capacity() / 2 <= bytes) return text;
-    Return(std::move(text));
-    return {};
+    const auto size = static_cast<std::size_t>(std::bit_width(bytes));
+    std::string text;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!texts_[size].empty() && texts_[size].back().capacity() >= bytes) {
+        text = TakeLast(texts_[size]);
+      }
+    }
+    text.clear();
+    // A new one for any of its size.
+    if (text.capacity() < bytes) text.reserve((std::size_t{1} << size) - 1);
+    return text;
   }
 
   /// What is too small to be worth it goes.
   void Return(std::string text) {
     if (text.capacity() < kRoomMin) return;
     const std::lock_guard lock(mutex_);
-    texts_.push_back(std::move(text));
+    texts_[static_cast<std::size_t>(std::bit_width(text.capacity()))].push_back(std::move(text));
   }
 
  private:
   static constexpr std::size_t kRoomMin = 4 << 10;
 
+  static std::string TakeLast(std::vector<std::string>& texts) {
+    std::string text = std::move(texts.back());
+    texts.pop_back();
+    return text;
+  }
+
   std::mutex mutex_;
-  std::vector<std::string> texts_;  // guarded by mutex_
+  // By the bits of their room; guarded by mutex_.
+  std::array<std::vector<std::string>, std::numeric_limits<std::size_t>::digits + 1> texts_;
 };
 
 }  // namespace weir
