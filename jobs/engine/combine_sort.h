@@ -93,8 +93,8 @@ absl::Status SortTable(const CombineTable<Value>& table, SlabStore& slabs, StepC
   }
   sorted = SlabArray<Sorted>(slabs, size);
   return SortOnSlots<Sorted>(
-      arrays, PrefixPlaces(low, high, size), sorted.get(), slabs, context,
-      [&found] { found.clear(); }, sort);
+      arrays, PrefixPlaces(low, high), sorted.get(), slabs, context, [&found] { found.clear(); },
+      sort);
 }
 
 }  // namespace weir

@@ -1,6 +1,7 @@
 #include "jobs/engine/merge/group_pieces.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -13,44 +14,12 @@
 namespace weir {
 namespace {
 
-// Blocks that are held, then what is left of the section: its source, or the error that it ended
-// with.
-class HeldBlocks : public RunSource {
- public:
-  HeldBlocks(std::vector<std::string> blocks, std::shared_ptr<SpareTexts> spare, RunSource* rest,
-             absl::Status error)
-      : blocks_(std::move(blocks)),
-        spare_(std::move(spare)),
-        rest_(rest),
-        error_(std::move(error)) {}
-  ~HeldBlocks() override {
-    spare_->Return(std::move(current_));
-    for (; next_ < blocks_.size(); ++next_) spare_->Return(std::move(blocks_[next_]));
-  }
-
-  absl::StatusOr<absl::Span<const char>> NextBlock() override {
-    if (next_ < blocks_.size()) {
-      // Nobody looks at the last one any more.
-      spare_->Return(std::exchange(current_, std::move(blocks_[next_++])));
-      return absl::Span<const char>(current_);
-    }
-    if (!error_.ok()) return error_;
-    if (rest_ != nullptr) return rest_->NextBlock();
-    return absl::Span<const char>();
-  }
-
- private:
-  std::vector<std::string> blocks_;
-  const std::shared_ptr<SpareTexts> spare_;
-  RunSource* const rest_;
-  const absl::Status error_;
-  std::size_t next_ = 0;
-  std::string current_;
-};
-
 // Keys are marked so far apart, and about so many of them.
-constexpr std::size_t kMarkBytesMin = 32 << 10;
+constexpr std::size_t kMarkBytesMin = 16 << 10;
 constexpr std::size_t kMarksMax = 512;
+// Of the distance of marks, where the first of a block lies is so much further than in the block
+// before: multiples of it fill the distance evenly, however many there are (the golden ratio).
+constexpr double kMarkPhase = 0.6180339887;
 // A piece is at least about so much, less where all that is left is held: slots are to end at about
 // the same time. Cutting and merging one takes as long as some kilobytes of each producer.
 constexpr std::size_t kPieceBytesMin = 2 << 20;
@@ -76,6 +45,41 @@ std::optional<std::string_view> TakeRecord(std::string_view& left) {
 
 }  // namespace
 
+// Blocks that are held, then what is left of the section: its source, or the error that it ended
+// with.
+class GroupPieces::HeldBlocks : public RunSource {
+ public:
+  HeldBlocks(std::vector<Text> blocks, std::shared_ptr<SpareTexts> spare, RunSource* rest,
+             absl::Status error)
+      : blocks_(std::move(blocks)),
+        spare_(std::move(spare)),
+        rest_(rest),
+        error_(std::move(error)) {}
+  ~HeldBlocks() override {
+    spare_->Return(std::move(current_.bytes));
+    for (; next_ < blocks_.size(); ++next_) spare_->Return(std::move(blocks_[next_].bytes));
+  }
+
+  absl::StatusOr<absl::Span<const char>> NextBlock() override {
+    if (next_ < blocks_.size()) {
+      // Nobody looks at the last one any more.
+      spare_->Return(std::exchange(current_, std::move(blocks_[next_++])).bytes);
+      return absl::Span<const char>(current_.view());
+    }
+    if (!error_.ok()) return error_;
+    if (rest_ != nullptr) return rest_->NextBlock();
+    return absl::Span<const char>();
+  }
+
+ private:
+  std::vector<Text> blocks_;
+  const std::shared_ptr<SpareTexts> spare_;
+  RunSource* const rest_;
+  const absl::Status error_;
+  std::size_t next_ = 0;
+  Text current_;
+};
+
 GroupPieces::GroupPieces(const Sources& sources, std::int64_t held_bytes,
                          std::int64_t held_bytes_max, ReferencedFiles* files, StepContext& context)
     : share_(static_cast<std::size_t>(held_bytes) / std::max<std::size_t>(sources.size(), 1)),
@@ -97,13 +101,14 @@ absl::StatusOr<bool> GroupPieces::TakeBlock(RunSource& source, std::string& bloc
 }
 
 bool GroupPieces::Look(Block& block, std::string& last_key) {
-  if (IsOfReferences(block.bytes)) {
-    if (!finder_ || !finder_->Begin(block.bytes).ok()) return false;
+  const std::string& bytes = block.text.bytes;
+  if (IsOfReferences(bytes)) {
+    if (!finder_ || !finder_->Begin(bytes).ok()) return false;
     block.whole_bytes = finder_->block().stands_for_bytes;
     return finder_->FindKey(finder_->block().entries.size() - 1, last_key).ok();
   }
-  std::string_view left = std::string_view(block.bytes).substr(1);
-  if (KindOf(block.bytes) != BlockKind::kWholeRecords || left.empty()) return false;
+  std::string_view left = std::string_view(bytes).substr(1);
+  if (KindOf(bytes) != BlockKind::kWholeRecords || left.empty()) return false;
   std::string_view last;
   while (!left.empty()) {
     const std::optional<std::string_view> key = TakeRecord(left);
@@ -119,7 +124,7 @@ bool GroupPieces::HoldUnit(Producer& producer) {
   Unit& unit = producer.held.emplace_back();
   while (true) {
     Block block;
-    const absl::StatusOr<bool> more = TakeBlock(*producer.source, block.bytes);
+    const absl::StatusOr<bool> more = TakeBlock(*producer.source, block.text.bytes);
     if (!more.ok()) producer.error = more.status();
     if (!more.ok() || !*more) {
       producer.ended = true;
@@ -127,9 +132,9 @@ bool GroupPieces::HoldUnit(Producer& producer) {
       if (unit.blocks.empty()) producer.held.pop_back();
       return whole;
     }
-    const BlockKind kind = KindOf(block.bytes);
+    const BlockKind kind = KindOf(block.text.bytes);
     const bool part = kind == BlockKind::kRecordPart || kind == BlockKind::kRecordLastPart;
-    block.whole_bytes = block.bytes.size();
+    block.whole_bytes = block.text.bytes.size();
     const bool known = part || Look(block, unit.last_key);
     producer.held_bytes += block.whole_bytes;
     held_bytes_ += block.whole_bytes;
@@ -142,7 +147,7 @@ bool GroupPieces::HoldUnit(Producer& producer) {
     if (producer.held_bytes > share_ + static_cast<std::size_t>(2 * kBlockBytesMax)) return false;
   }
   // The key may be longer than the first part: such records are not cut.
-  std::string_view left = std::string_view(unit.blocks.front().bytes).substr(1);
+  std::string_view left = unit.blocks.front().text.view().substr(1);
   std::size_t key_bytes = 0;
   std::size_t value_bytes = 0;
   if (!TakeLength(left, key_bytes) || !TakeLength(left, value_bytes) || key_bytes > left.size()) {
@@ -166,15 +171,15 @@ bool GroupPieces::Hold(Producer& producer) {
   return true;
 }
 
-void GroupPieces::Take(Producer& producer, Block block, std::vector<std::string>& taken) {
+void GroupPieces::Take(Producer& producer, Block block, std::vector<Text>& taken) {
   producer.held_bytes -= block.whole_bytes;
   held_bytes_ -= block.whole_bytes;
   piece_bytes_ += block.whole_bytes;
-  taken.push_back(std::move(block.bytes));
+  taken.push_back(std::move(block.text));
 }
 
 absl::Status GroupPieces::TakeBefore(Producer& producer, std::string_view end,
-                                     std::vector<std::string>& taken) {
+                                     std::vector<Text>& taken) {
   while (!producer.held.empty()) {
     Unit& unit = producer.held.front();
     if (unit.last_key < end) {
@@ -196,94 +201,115 @@ absl::Status GroupPieces::TakeBefore(Producer& producer, std::string_view end,
 }
 
 absl::StatusOr<bool> GroupPieces::Cut(Block& block, std::string_view end, Block& first) {
-  if (IsOfReferences(block.bytes)) return CutReferences(block, end, first);
-  if (KindOf(block.bytes) == BlockKind::kWholeRecords) return CutRecords(block, end, first);
+  const std::string_view whole = block.text.view();
+  if (IsOfReferences(whole)) return CutReferences(block, end, first);
+  if (KindOf(whole) == BlockKind::kWholeRecords) return CutRecords(block, end, first);
   return false;
 }
 
 absl::StatusOr<bool> GroupPieces::CutReferences(Block& block, std::string_view end, Block& first) {
-  if (absl::Status legal = finder_->Begin(block.bytes); !legal.ok()) return legal;
+  if (absl::Status legal = finder_->Begin(block.text.view()); !legal.ok()) return legal;
   const absl::StatusOr<std::size_t> count = finder_->CountBefore(end);
   if (!count.ok()) return count.status();
   // The last one does not come before it, unless the block is not sorted.
   if (*count == 0 || *count == finder_->block().entries.size()) return false;
-  Block rest{spare_->Take()};
-  first.bytes = spare_->Take();
-  first.whole_bytes = CutReferenceBlock(finder_->block(), *count, first.bytes, rest.bytes);
+  Block rest;
+  rest.text.bytes = spare_->TakeFor(block.text.bytes.size());
+  first.text.bytes = spare_->TakeFor(block.text.bytes.size());
+  first.whole_bytes =
+      CutReferenceBlock(finder_->block(), *count, first.text.bytes, rest.text.bytes);
   rest.whole_bytes = block.whole_bytes - first.whole_bytes + 1;
-  spare_->Return(std::exchange(block, std::move(rest)).bytes);
+  spare_->Return(std::exchange(block, std::move(rest)).text.bytes);
   return true;
 }
 
+// The smaller part is copied, so that neither has much more room than it needs, and what is cut
+// again and again is not moved each time.
 bool GroupPieces::CutRecords(Block& block, std::string_view end, Block& first) {
-  std::string& bytes = block.bytes;
-  std::string_view left = std::string_view(bytes).substr(1);
-  std::size_t begin = 1;
+  Text& text = block.text;
+  const std::string_view whole = text.view();
+  std::string_view left = whole.substr(1);
+  std::size_t cut = 1;
   while (true) {
     const std::optional<std::string_view> key = TakeRecord(left);
     if (!key || *key >= end) break;
-    begin = bytes.size() - left.size();
+    cut = whole.size() - left.size();
   }
-  if (begin == 1) return false;
-  // The smaller one is copied, so that neither has much more room than it needs.
-  first.bytes = spare_->TakeFor(std::min(begin, bytes.size() - begin + 1));
-  if (begin >= bytes.size() / 2) {
-    first.bytes.assign(bytes, 0, 1).append(bytes, begin);
-    bytes.resize(begin);
-    std::swap(bytes, first.bytes);
-  } else {
-    first.bytes.assign(bytes, 0, begin);
-    bytes.erase(1, begin - 1);
+  if (cut == 1) return false;
+  const char kind = whole.front();
+  const std::size_t rest = whole.size() - cut + 1;  // with its kind
+  first.whole_bytes = cut;
+  block.whole_bytes = rest;
+  if (cut > rest) {
+    std::string copied = spare_->TakeFor(rest);
+    copied.assign(1, kind).append(whole.substr(cut));
+    text.bytes.resize(text.begin + cut);
+    first.text = std::exchange(text, Text{std::move(copied)});
+    return true;
   }
-  first.whole_bytes = first.bytes.size();
-  block.whole_bytes = bytes.size();
+  first.text.bytes = spare_->TakeFor(cut);
+  first.text.bytes.assign(whole.substr(0, cut));
+  text.begin += cut - 1;
+  text.bytes[text.begin] = kind;
+  if (2 * rest < text.bytes.size()) {
+    std::string copied = spare_->TakeFor(rest);
+    copied.assign(text.view());
+    spare_->Return(std::exchange(text, Text{std::move(copied)}).bytes);
+  }
   return true;
 }
 
-void GroupPieces::MarkRecords(const Block& block, std::size_t step,
-                              std::vector<KeyMark>& marks) const {
-  std::string_view left = std::string_view(block.bytes).substr(1);
-  std::size_t marked = left.size();  // what is left behind the last mark
+bool GroupPieces::MarkRecords(const Block& block, std::size_t at, std::size_t step,
+                              const std::string* least, std::vector<KeyMark>& marks) {
+  const std::string_view whole = block.text.view();
+  std::string_view left = whole.substr(1);
   while (true) {
     const std::optional<std::string_view> key = TakeRecord(left);
-    if (!key) break;
-    if (marked - left.size() < step && !left.empty()) continue;
-    marks.push_back({*key, marked - left.size()});
-    marked = left.size();
+    if (!key) return true;
+    if (least != nullptr && *key >= *least) return false;
+    for (; at < whole.size() - left.size(); at += step) marks.push_back({*key, step});
   }
 }
 
-void GroupPieces::MarkReferences(const Block& block, std::size_t step,
-                                 std::deque<std::string>& found, std::vector<KeyMark>& marks) {
-  if (!finder_->Begin(block.bytes).ok()) return;
+bool GroupPieces::MarkReferences(const Block& block, std::size_t at, std::size_t step,
+                                 const std::string* least, std::deque<std::string>& found,
+                                 std::vector<KeyMark>& marks) {
+  // What cannot be found is for the piece's reader to say.
+  if (!finder_->Begin(block.text.view()).ok()) return false;
   const std::size_t size = finder_->block().entries.size();
-  const std::size_t count = std::clamp<std::size_t>(block.whole_bytes / step, 1, size);
-  for (std::size_t i = 1; i <= count; ++i) {
-    // What cannot be found is for the piece's reader to say.
-    if (!finder_->FindKey(size * i / count - 1, found.emplace_back()).ok()) return;
-    marks.push_back({found.back(), block.whole_bytes / count});
+  for (; at < block.whole_bytes; at += step) {
+    const std::size_t index = at * size / block.whole_bytes;
+    if (!finder_->FindKey(index, found.emplace_back()).ok()) return false;
+    if (least != nullptr && found.back() >= *least) return false;
+    marks.push_back({found.back(), step});
   }
+  return true;
 }
 
 std::vector<KeyMark> GroupPieces::MarkKeys(const std::string* least,
                                            std::deque<std::string>& found) {
   const std::size_t step = std::max(kMarkBytesMin, held_bytes_ / kMarksMax);
   std::vector<KeyMark> marks;
+  double phase = 0;
   for (const Producer& producer : producers_) {
+    bool goes_on = true;
     for (const Unit& unit : producer.held) {
+      const Block& first = unit.blocks.front();
+      phase += kMarkPhase;
+      phase -= std::floor(phase);
+      const auto at = static_cast<std::size_t>(phase * static_cast<double>(step));
       if (unit.blocks.size() > 1) {
+        goes_on = least == nullptr || unit.last_key < *least;
         std::size_t bytes = 0;
         for (const Block& block : unit.blocks) bytes += block.whole_bytes;
-        marks.push_back({unit.last_key, bytes});
-      } else if (IsOfReferences(unit.blocks.front().bytes)) {
-        MarkReferences(unit.blocks.front(), step, found, marks);
+        if (goes_on) marks.push_back({unit.last_key, bytes});
+      } else if (IsOfReferences(first.text.view())) {
+        goes_on = MarkReferences(first, at, step, least, found, marks);
       } else {
-        MarkRecords(unit.blocks.front(), step, marks);
+        goes_on = MarkRecords(first, at, step, least, marks);
       }
+      if (!goes_on) break;
     }
-  }
-  if (least != nullptr) {
-    std::erase_if(marks, [least](const KeyMark& mark) { return mark.key >= *least; });
   }
   return marks;
 }
@@ -317,7 +343,7 @@ void GroupPieces::TakeRest(Sources& piece) {
   all_given_ = true;
   piece.clear();
   for (Producer& producer : producers_) {
-    std::vector<std::string> blocks;
+    std::vector<Text> blocks;
     for (Unit& unit : producer.held) {
       for (Block& block : unit.blocks) Take(producer, std::move(block), blocks);
     }
@@ -329,7 +355,7 @@ void GroupPieces::TakeRest(Sources& piece) {
 
 void GroupPieces::TakePiece(std::string_view end, Sources& piece) {
   for (Producer& producer : producers_) {
-    std::vector<std::string> taken;
+    std::vector<Text> taken;
     // A piece that lacks some records of its keys must not be reduced: it begins with the error.
     absl::Status status = TakeBefore(producer, end, taken);
     if (!status.ok()) {

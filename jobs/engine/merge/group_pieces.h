@@ -53,8 +53,16 @@ class GroupPieces {
   std::int64_t piece_bytes() const { return static_cast<std::int64_t>(piece_bytes_); }
 
  private:
-  struct Block {
+  class HeldBlocks;
+  // A block, behind what was cut off.
+  struct Text {
     std::string bytes;
+    std::size_t begin = 0;
+
+    std::string_view view() const { return std::string_view(bytes).substr(begin); }
+  };
+  struct Block {
+    Text text;
     std::size_t whole_bytes = 0;  // of the block that it is or stands for
   };
 
@@ -80,21 +88,24 @@ class GroupPieces {
   bool Look(Block& block, std::string& last_key);
   // Holds what the next pieces are cut from and finds where. False when the rest cannot be cut.
   bool FindCuts();
-  // Marks keys that are held, before `least` where there is one. Keys that have to be read
-  // somewhere else are in `found`.
+  // Marks keys that are held, about as far from each other all over the sections, before `least`
+  // where there is one. Keys that have to be read somewhere else are in `found`.
   std::vector<KeyMark> MarkKeys(const std::string* least, std::deque<std::string>& found);
-  void MarkRecords(const Block& block, std::size_t step, std::vector<KeyMark>& marks) const;
-  void MarkReferences(const Block& block, std::size_t step, std::deque<std::string>& found,
+  // Marks keys of a block from the byte `at` on, `step` apart. False once one is not before
+  // `least`.
+  static bool MarkRecords(const Block& block, std::size_t at, std::size_t step,
+                          const std::string* least, std::vector<KeyMark>& marks);
+  bool MarkReferences(const Block& block, std::size_t at, std::size_t step,
+                      const std::string* least, std::deque<std::string>& found,
                       std::vector<KeyMark>& marks);
   absl::StatusOr<bool> TakeBlock(RunSource& source, std::string& block);
   // Takes what comes before a key. Errors: those of finding where that is.
-  absl::Status TakeBefore(Producer& producer, std::string_view end,
-                          std::vector<std::string>& taken);
+  absl::Status TakeBefore(Producer& producer, std::string_view end, std::vector<Text>& taken);
   // Parts a block; what comes before `end` becomes `first`. False where nothing does.
   absl::StatusOr<bool> Cut(Block& block, std::string_view end, Block& first);
   absl::StatusOr<bool> CutReferences(Block& block, std::string_view end, Block& first);
   bool CutRecords(Block& block, std::string_view end, Block& first);
-  void Take(Producer& producer, Block block, std::vector<std::string>& taken);
+  void Take(Producer& producer, Block block, std::vector<Text>& taken);
   void TakePiece(std::string_view end, Sources& piece);
   void TakeRest(Sources& piece);
 

@@ -109,8 +109,8 @@ absl::Status SortedPairs::SortMany(Section& section, StepContext& context) const
   const Arrays arrays = ArraysOf(section);
   section.sorted = SlabArray<Entry>(slabs(), section.size);
   return SortOnSlots<Entry>(
-      arrays, PrefixPlaces(section.low, section.high, section.size), section.sorted.get(), slabs(),
-      context, [&] { Free(section); },
+      arrays, PrefixPlaces(section.low, section.high), section.sorted.get(), slabs(), context,
+      [&] { Free(section); },
       [this](Entry* entries, std::size_t size, Entry* spare) {
         buffers_[0]->SortEntries(entries, size, spare);
       });

@@ -22,13 +22,20 @@ namespace weir {
 /// Fewer entries are sorted by one slot sooner than all of them have begun.
 inline constexpr std::size_t kSortOnSlotsMin = 16 << 10;
 
+/// Places of fewer entries in the mean are sorted by comparing. Of some more that takes long, while
+/// neighbouring places of so many together are distributed once more (prefix_sort.h), after which
+/// hardly any is left to sort.
+inline constexpr std::size_t kSortedInPlaceMax = 16;
+inline constexpr std::size_t kSortedTogetherMin = 256;
+
 /// Sorts the entries of `arrays` into the array at `sorted`; equal ones stay in the order given,
 /// whatever the number of slots. `free()` is called once the arrays are read: they may go then.
 /// `sort(entries, size, spare)` sorts some of them, as SortByPrefix does.
 ///
 /// Model: each slot counts a share of the arrays by place, puts it behind what arrays before it
-///   have of that place, and sorts some of the places. No merging, and no second array: room for
-///   the largest place, on each slot, is all that it takes.
+///   have of that place, and sorts some of the places, or neighbouring ones together where that is
+///   sooner. No merging, and no second array: room for the most that are sorted together, on each
+///   slot, is all that it takes.
 /// Requires: arrays of about the same size; room for all entries at `sorted`.
 /// Errors: kCancelled.
 /// Checked by: tests/unit/jobs/group_buffer_test.cc, slots_agree_test.cc.
@@ -47,17 +54,25 @@ absl::Status SortOnSlots(absl::Span<const absl::Span<const Entry>> arrays,
     return absl::OkStatus();
   };
   absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>&) {
-    next[static_cast<std::size_t>(slot)].resize(places.count());
+    next[static_cast<std::size_t>(slot)].resize(PrefixPlaces::kCount);
     return each_array(slot,
                       [&](auto entries, std::size_t* counts) { places.Count(entries, counts); });
   });
   if (!status.ok()) return status;
+  std::size_t size = 0;
+  for (const auto& entries : arrays) size += entries.size();
+  const std::size_t together =
+      size / PrefixPlaces::kCount < kSortedInPlaceMax ? 1 : kSortedTogetherMin;
+  std::vector<std::size_t> ends;  // of what is sorted together
   std::size_t begin = 0;
+  std::size_t sorted_begin = 0;
   std::size_t largest = 0;
-  for (std::size_t place = 0; place < places.count(); ++place) {
-    const std::size_t place_begin = begin;
+  for (std::size_t place = 0; place < PrefixPlaces::kCount; ++place) {
     for (auto& of_slot : next) begin += std::exchange(of_slot[place], begin);
-    largest = std::max(largest, begin - place_begin);
+    if (begin == sorted_begin || (begin - sorted_begin < together && begin < size)) continue;
+    ends.push_back(begin);
+    largest = std::max(largest, begin - sorted_begin);
+    sorted_begin = begin;
   }
   status = RunOnSlots(context, [&](int slot, const std::function<bool()>&) {
     return each_array(slot,
@@ -65,12 +80,10 @@ absl::Status SortOnSlots(absl::Span<const absl::Span<const Entry>> arrays,
   });
   if (!status.ok()) return status;
   free();
-  // Those of the last slot stand behind each place now.
-  const std::vector<std::size_t>& ends = next.back();
-  std::atomic<std::size_t> next_place = 0;
+  std::atomic<std::size_t> next_end = 0;
   return RunOnSlots(context, [&](int, const std::function<bool()>& stop) {
     const SlabArray<Entry> spare(slabs, largest);
-    for (std::size_t i; !stop() && (i = next_place++) < places.count();) {
+    for (std::size_t i; !stop() && (i = next_end++) < ends.size();) {
       const std::size_t from = i == 0 ? 0 : ends[i - 1];
       sort(sorted + from, ends[i] - from, spare.get());
     }

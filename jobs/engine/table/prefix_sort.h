@@ -112,36 +112,24 @@ class PrefixPlaces {
   /// Places of some thousand of ten million entries fit into the cache, where they are sorted;
   /// their ends do, too.
   static constexpr int kBits = 11;
-  /// A place of so few is sorted by comparing. Of some more that takes long, while a place of some
-  /// hundreds is distributed once more, after which hardly any is left to sort.
-  static constexpr std::size_t kFewInPlace = 16;
-  static constexpr std::size_t kManyInPlace = 256;
+  static constexpr std::size_t kCount = std::size_t{1} << kBits;
 
-  /// For `size` entries. Requires: prefixes of low .. high.
-  PrefixPlaces(std::uint64_t low, std::uint64_t high, std::size_t size)
-      : low_(low),
-        shift_(std::max(0, static_cast<int>(std::bit_width(high - low)) - BitsFor(size))),
-        count_(static_cast<std::size_t>((high - low) >> shift_) + 1) {}
+  /// Requires: prefixes of low .. high.
+  PrefixPlaces(std::uint64_t low, std::uint64_t high)
+      : low_(low), shift_(std::max(0, static_cast<int>(std::bit_width(high - low)) - kBits)) {}
 
-  std::size_t count() const { return count_; }
-
-  /// Adds the entries of each place to counts[0, count()).
+  /// Adds the entries of each place to counts[0, kCount).
   template <typename Entry>
   void Count(absl::Span<const Entry> entries, std::size_t* counts) const {
     for (const Entry& entry : entries) ++counts[PlaceOf(entry)];
   }
-  /// Puts entries where next[0, count()) says, which rises.
+  /// Puts entries where next[0, kCount) says, which rises.
   template <typename Entry>
   void Put(absl::Span<const Entry> entries, std::size_t* next, Entry* into) const {
     for (const Entry& entry : entries) into[next[PlaceOf(entry)]++] = entry;
   }
 
  private:
-  static int BitsFor(std::size_t size) {
-    return size >> kBits < kFewInPlace
-               ? kBits
-               : std::min(kBits, static_cast<int>(std::bit_width(size / kManyInPlace)));
-  }
   template <typename Entry>
   std::size_t PlaceOf(const Entry& entry) const {
     return static_cast<std::size_t>((entry.prefix - low_) >> shift_);
@@ -149,7 +137,6 @@ class PrefixPlaces {
 
   const std::uint64_t low_;
   const int shift_;
-  const std::size_t count_;
 };
 
 /// Sorts entries[0, size) by their keys, where `prefix` of each is KeyPrefix of its key; equal ones

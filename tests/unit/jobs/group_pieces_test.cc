@@ -53,23 +53,57 @@ TEST(GroupPieces, CutsLargeSectionsAndKeepsGroupsWhole) {
   EXPECT_GT(num_pieces, 3);
 }
 
-// As many producers make them, or a sample for ranges of keys: all of them end before there is a
-// second block of any.
-TEST(GroupPieces, ManySmallSectionsAreCut) {
-  std::vector<std::vector<Pair>> overlapping;
-  std::vector<std::vector<Pair>> ranges;
-  for (std::uint64_t i = 0; i < 40; ++i) {
-    overlapping.push_back(ManyPairs(i + 1, 1'000, 5'000, 60));
-    ranges.push_back(ManyPairs(i + 1, 1'000, 5'000, 60));
-    for (Pair& pair : ranges.back())
-      pair.first = std::string(1, static_cast<char>('A' + i)) + pair.first;
+struct Cut {
+  Groups groups;
+  int num_pieces = 0;
+  std::int64_t all = 0;
+  std::int64_t most = 0;  // of a piece
+};
+
+Cut CutAll(const std::vector<MemoryRun>& runs) {
+  const GroupPieces::Sources sources = SectionsOf(runs, 0);
+  RecordingContext context(1);
+  GroupPieces pieces(sources, 1 << 20, 128 << 20, nullptr, context);
+  GroupPieces::Sources piece;
+  Cut cut;
+  for (; pieces.Next(piece); ++cut.num_pieces) {
+    cut.all += pieces.piece_bytes();
+    cut.most = std::max(cut.most, pieces.piece_bytes());
+    EXPECT_TRUE(ReadGroups(piece, cut.groups).ok());
   }
-  for (const auto& producers : {overlapping, ranges}) {
-    const auto runs = RunsOf(producers);
-    const auto [groups, num_pieces] = InPieces(runs, 1 << 20);
-    EXPECT_EQ(groups, AtOnce(runs));
-    EXPECT_GT(num_pieces, 5);
-    EXPECT_LT(num_pieces, 20);
+  return cut;
+}
+
+// As many producers make them: all of them end before there is a second block of any.
+TEST(GroupPieces, ManySmallSectionsAreCut) {
+  struct Sections {
+    std::uint64_t producers;
+    std::size_t pairs;
+    std::int64_t piece_min;
+  };
+  // Of 70 and 30 KB; of more producers than keys are marked; of 300 KB, which two blocks hold
+  // before anybody knows that there is no third one.
+  for (const Sections& of : {Sections{40, 1'000, 256 << 10},
+                             {100, 430, 256 << 10},
+                             {600, 500, 1'200 << 10},
+                             {30, 4'300, 2 << 20}}) {
+    SCOPED_TRACE(of.producers);
+    std::vector<std::vector<Pair>> overlapping;
+    std::vector<std::vector<Pair>> ranges;
+    for (std::uint64_t i = 0; i < of.producers; ++i) {
+      overlapping.push_back(ManyPairs(i + 1, of.pairs, 5'000, 60));
+      ranges.push_back(ManyPairs(i + 1, of.pairs, 5'000, 60));
+      for (Pair& pair : ranges.back()) pair.first = std::to_string(1'000 + i) + pair.first;
+    }
+    for (const auto& producers : {overlapping, ranges}) {
+      const auto runs = RunsOf(producers);
+      const Cut cut = CutAll(runs);
+      EXPECT_EQ(cut.groups, AtOnce(runs));
+      EXPECT_LT(cut.num_pieces, 100);
+      // A sixteenth each, or what a piece has at least, as marks tell.
+      EXPECT_LT(cut.most, 2 * std::max(cut.all / 16, of.piece_min))
+          << cut.num_pieces << " of " << cut.all;
+    }
   }
 }
 
@@ -78,18 +112,22 @@ TEST(GroupPieces, WhatIsHeldOfManySectionsIsCut) {
   std::vector<std::vector<Pair>> producers;
   for (std::uint64_t i = 0; i < 24; ++i) producers.push_back(ManyPairs(i + 1, 15'000, 50'000, 60));
   const auto runs = RunsOf(producers);
-  const GroupPieces::Sources sources = SectionsOf(runs, 0);
-  RecordingContext context(1);
-  GroupPieces pieces(sources, 1 << 20, 64 << 20, nullptr, context);
-  GroupPieces::Sources piece;
-  std::int64_t most = 0;
-  Groups groups;
-  while (pieces.Next(piece)) {
-    most = std::max(most, pieces.piece_bytes());
-    EXPECT_TRUE(ReadGroups(piece, groups).ok());
+  const Cut cut = CutAll(runs);
+  EXPECT_EQ(cut.groups, AtOnce(runs));
+  EXPECT_LT(cut.most, 4 << 20);
+}
+
+// One after the other: each is the least for a while, and only that is marked and cut.
+TEST(GroupPieces, SectionsOfKeysThatFollowOneAnother) {
+  std::vector<std::vector<Pair>> producers;
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    producers.push_back(ManyPairs(i + 1, 20'000, 50'000, 60));
+    for (Pair& pair : producers.back()) pair.first = std::to_string(100 + i) + pair.first;
   }
-  EXPECT_EQ(groups, AtOnce(runs));
-  EXPECT_LT(most, 4 << 20);
+  const auto runs = RunsOf(producers);
+  const Cut cut = CutAll(runs);
+  EXPECT_EQ(cut.groups, AtOnce(runs));
+  EXPECT_LT(cut.most, 4 << 20);
 }
 
 TEST(GroupPieces, NothingAndNoProducers) {

@@ -37,6 +37,7 @@ TEST(ChooseCuts, OneKeyIsOnePiece) {
   EXPECT_LE(ChooseCuts(MarksOf(keys), 10).size(), 1U);
   keys.emplace_back("after", 10);
   keys.emplace_back("then", 10);
+  EXPECT_FALSE(ChooseCuts(MarksOf(keys), 10).empty());
   for (const std::string& cut : ChooseCuts(MarksOf(keys), 10))
     EXPECT_TRUE(cut == "same" || cut == "then");
 }

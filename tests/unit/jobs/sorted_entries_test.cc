@@ -5,16 +5,11 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <numeric>
 #include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/types/span.h"
 #include "jobs/engine/table/combine_table.h"
-#include "jobs/engine/table/prefix_sort.h"
 
 namespace weir {
 namespace {
@@ -57,35 +52,6 @@ RC_GTEST_PROP(SortedEntriesProperty, EntriesAreInTheOrderOfKeys, ()) {
       });
   RC_ASSERT(status.ok());
   RC_ASSERT(keys == expected);
-}
-
-struct Numbered {
-  std::uint64_t prefix;
-};
-
-// Few are compared, some hundreds are distributed once more; of a few dozen comparing takes long.
-TEST(PrefixPlaces, LeaveFewOrSomeHundredsInEach) {
-  constexpr std::uint64_t kMost = ~std::uint64_t{0};
-  for (const std::size_t size : {1, 255, 16 << 10, 51'200, 300'000, 1 << 20}) {
-    for (const auto& [low, high] : {std::pair<std::uint64_t, std::uint64_t>(0, kMost),
-                                    {7, 7},
-                                    {kMost - 1, kMost},
-                                    {1'000, 1'000'000}}) {
-      SCOPED_TRACE(size);
-      const PrefixPlaces places(low, high, size);
-      ASSERT_GE(places.count(), 1U);
-      EXPECT_LE(places.count(), std::size_t{1} << PrefixPlaces::kBits);
-      std::vector<std::size_t> counts(places.count());
-      const std::vector<Numbered> ends = {{low}, {low + (high - low) / 2}, {high}};
-      places.Count(absl::Span<const Numbered>(ends), counts.data());
-      EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), std::size_t{0}), ends.size());
-      EXPECT_GE(counts.front(), 1U);
-      EXPECT_GE(counts.back(), 1U);
-    }
-  }
-  EXPECT_EQ(PrefixPlaces(0, kMost, 30'000).count(), 2'048U) << "15 in each";
-  EXPECT_EQ(PrefixPlaces(0, kMost, 51'200).count(), 256U) << "200, not 25";
-  EXPECT_EQ(PrefixPlaces(0, kMost, 1 << 20).count(), 2'048U);
 }
 
 }  // namespace
