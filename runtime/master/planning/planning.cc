@@ -44,6 +44,7 @@ SampleScale Planning::ScaleOf(const InputList& input,
   }
   scale.files_per_slot = FilesPerSlot(static_cast<double>(input.files.size()), slots);
   scale.same_host = SameHost(workers);
+  scale.num_mappers = spec_.num_mappers();
   scale.map_overhead_s = options_.map_overhead_s;
   scale.reduce_overhead_s = options_.reduce_startup_s;
   return scale;

@@ -150,12 +150,14 @@ void SampleMachine::AddInputs(std::size_t before, std::size_t worker, v1::StepOr
   const v1::RunInfo& run = rounds_[before][worker].run;
   const bool joins = scale_.combines && before == kLargeRound;
   const auto num_sections = static_cast<std::size_t>(run.sections_size());
-  std::size_t part = num_workers_;  // of the last one
-  std::int64_t end = 0;             // of its bytes
+  const std::size_t num_inputs =
+      scale_.num_mappers > 0 ? static_cast<std::size_t>(scale_.num_mappers) : num_workers_;
+  std::size_t part = num_inputs;  // of the last one
+  std::int64_t end = 0;           // of its bytes
   for (std::size_t i = 0; i < num_sections; ++i) {
     const v1::RunSection& section = run.sections(static_cast<int>(i));
     if (section.bytes() == 0) continue;
-    const std::size_t last_part = std::exchange(part, i * num_workers_ / num_sections);
+    const std::size_t last_part = std::exchange(part, i * num_inputs / num_sections);
     const bool goes_on = joins && part == last_part && section.offset() == end;
     end = section.offset() + section.bytes();
     if (goes_on) {

@@ -45,6 +45,8 @@ struct SampleScale {
   bool cut_anywhere = false;
   /// Workers hand runs over, so that none is worth packing.
   bool same_host = false;
+  /// Of the job; 0 = one a worker.
+  int num_mappers = 0;
 };
 
 /// Files that each of `slots` opens, about, when `files` are cut into so many equal pieces.

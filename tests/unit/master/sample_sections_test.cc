@@ -43,7 +43,7 @@ struct Read {
   std::int64_t bytes = 0;
 };
 
-Read LargeReduceOf(int num_workers, bool combines) {
+Read LargeReduceOf(int num_workers, bool combines, int num_mappers = 0) {
   const auto workers = static_cast<std::size_t>(num_workers);
   const auto design = DesignSample(Files({{"/a", 1'000'000'000}}), workers, 1, {});
   SampleScale scale = OneWorker(1);
@@ -51,6 +51,7 @@ Read LargeReduceOf(int num_workers, bool combines) {
   scale.slots.assign(workers, 1);
   scale.slots_a_core.assign(workers, 1);
   scale.combines = combines;
+  scale.num_mappers = num_mappers;
   SampleMachine machine(design.value(), scale);
   Read read;
   double now_s = 0;
@@ -88,6 +89,11 @@ TEST(SampleSectionsTest, AreJoinedWhereKeysAreCombined) {
     }
     EXPECT_EQ(at, read.bytes);
   }
+}
+
+TEST(SampleSectionsTest, AreAsManyInputsAsTheJobHasMappers) {
+  EXPECT_EQ(LargeReduceOf(1, /*combines=*/true, 20).inputs.size(), 20U);
+  EXPECT_EQ(LargeReduceOf(5, /*combines=*/true, 2).inputs.size(), 2U);
 }
 
 TEST(SampleSectionsTest, AreReadAsTheyAreWhereTheyAreSorted) {
