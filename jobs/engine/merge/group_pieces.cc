@@ -88,16 +88,20 @@ GroupPieces::GroupPieces(const Sources& sources, std::int64_t held_bytes,
   if (files != nullptr && context.refers_to_input()) finder_.emplace(*files, context);
 }
 
-// Without much room beside what is in it.
 absl::StatusOr<bool> GroupPieces::TakeBlock(RunSource& source, std::string& block) {
-  block = spare_->TakeUsed();
-  absl::StatusOr<bool> more = source.TakeBlock(block);
-  if (block.capacity() / 2 > block.size()) {
-    std::string fitting = spare_->TakeFor(block.size());
-    fitting.assign(block);
-    spare_->Return(std::exchange(block, std::move(fitting)));
-  }
+  Text text{spare_->TakeUsed()};
+  absl::StatusOr<bool> more = source.TakeBlock(text.bytes);
+  Fit(text);
+  block = std::move(text.bytes);
   return more;
+}
+
+void GroupPieces::Fit(Text& text) {
+  const std::string_view held = text.view();
+  if (text.bytes.capacity() / 2 <= held.size()) return;
+  std::string fitting = spare_->TakeFor(held.size());
+  fitting.assign(held);
+  spare_->Return(std::exchange(text, Text{std::move(fitting)}).bytes);
 }
 
 bool GroupPieces::Look(Block& block, std::string& last_key) {
@@ -213,12 +217,13 @@ absl::StatusOr<bool> GroupPieces::CutReferences(Block& block, std::string_view e
   if (!count.ok()) return count.status();
   // The last one does not come before it, unless the block is not sorted.
   if (*count == 0 || *count == finder_->block().entries.size()) return false;
-  Block rest;
-  rest.text.bytes = spare_->TakeFor(block.text.bytes.size());
+  Block rest{{spare_->TakeFor(block.text.bytes.size())}};
   first.text.bytes = spare_->TakeFor(block.text.bytes.size());
   first.whole_bytes =
       CutReferenceBlock(finder_->block(), *count, first.text.bytes, rest.text.bytes);
   rest.whole_bytes = block.whole_bytes - first.whole_bytes + 1;
+  Fit(first.text);
+  Fit(rest.text);
   spare_->Return(std::exchange(block, std::move(rest)).text.bytes);
   return true;
 }
@@ -245,17 +250,14 @@ bool GroupPieces::CutRecords(Block& block, std::string_view end, Block& first) {
     copied.assign(1, kind).append(whole.substr(cut));
     text.bytes.resize(text.begin + cut);
     first.text = std::exchange(text, Text{std::move(copied)});
+    Fit(first.text);
     return true;
   }
   first.text.bytes = spare_->TakeFor(cut);
   first.text.bytes.assign(whole.substr(0, cut));
   text.begin += cut - 1;
   text.bytes[text.begin] = kind;
-  if (2 * rest < text.bytes.size()) {
-    std::string copied = spare_->TakeFor(rest);
-    copied.assign(text.view());
-    spare_->Return(std::exchange(text, Text{std::move(copied)}).bytes);
-  }
+  Fit(text);
   return true;
 }
 

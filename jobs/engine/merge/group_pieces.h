@@ -99,6 +99,8 @@ class GroupPieces {
                       const std::string* least, std::deque<std::string>& found,
                       std::vector<KeyMark>& marks);
   absl::StatusOr<bool> TakeBlock(RunSource& source, std::string& block);
+  // Gives what has more than twice the room that it needs another one.
+  void Fit(Text& text);
   // Takes what comes before a key. Errors: those of finding where that is.
   absl::Status TakeBefore(Producer& producer, std::string_view end, std::vector<Text>& taken);
   // Parts a block; what comes before `end` becomes `first`. False where nothing does.

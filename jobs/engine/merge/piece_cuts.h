@@ -10,7 +10,7 @@
 
 namespace weir {
 
-/// A key of a section, and the bytes up to it from the key that was looked at before.
+/// A key of a section, and the bytes that it stands for, of those that were not looked at.
 struct KeyMark {
   std::string_view key;
   std::size_t bytes = 0;

@@ -42,16 +42,17 @@ class SpareTexts {
   /// grew would be of another size, and missing from this one the next time.
   std::string TakeFor(std::size_t bytes) {
     const auto size = static_cast<std::size_t>(std::bit_width(bytes));
-    std::string text;
     {
       const std::lock_guard lock(mutex_);
-      if (!texts_[size].empty() && texts_[size].back().capacity() >= bytes) {
-        text = TakeLast(texts_[size]);
+      if (!texts_[size].empty()) {
+        std::string text = TakeLast(texts_[size]);
+        text.clear();
+        if (text.capacity() >= bytes) return text;
       }
     }
-    text.clear();
-    // A new one for any of its size.
-    if (text.capacity() < bytes) text.reserve((std::size_t{1} << size) - 1);
+    // One for any of its size, in place of one that is too small.
+    std::string text;
+    text.reserve((std::size_t{1} << size) - 1);
     return text;
   }
 
